@@ -19,4 +19,23 @@ bool stands_alone(Activation activation, bool& softmax) {
          activation != Activation::softmax;
 }
 
+std::optional<std::size_t> dropout_behind(const model::Network& network, std::size_t layer) {
+  ++layer;
+  const auto* dropout = past_flatten<model::Dropout>(network, layer);
+  if (!dropout || dropout->rate == 0 || dropout->whole_channels) return std::nullopt;
+  return layer;
+}
+
+bool norm_behind(const model::Network& network, std::size_t layer) {
+  return layer + 1 < network.layers.size() &&
+         std::holds_alternative<model::BatchNormalization>(network.layers[layer + 1].kind);
+}
+
+bool last_dense_behind(const model::Network& network, std::size_t layer) {
+  if (!past_flatten<model::Dense>(network, ++layer)) return false;
+  const std::size_t left = network.layers.size() - layer - 1;
+  return left == 0 ||
+         (left == 1 && std::holds_alternative<model::Activate>(network.layers.back().kind));
+}
+
 }  // namespace sweetspot::engine

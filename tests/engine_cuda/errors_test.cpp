@@ -26,7 +26,7 @@ TEST(CudaErrors, ThatOnlySpeakOfMemoryAreNone) {
   } catch (const core::DeviceLost& error) {
     FAIL() << error.what();
   } catch (const core::MachineError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("memory"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("memory"));
   }
 }
 

@@ -76,6 +76,26 @@ TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
   }
 }
 
+// With so many that cuBLASLt computes the other products of sixteen samples.
+TEST_P(CudaThin, UpdatesInPlaceBesideCublasLt) {
+  const model::Network huge = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "huge", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 40]}},
+      {"class_name": "Dense", "config": {"name": "a", "units": 3608, "activation": "relu"}},
+      {"class_name": "Dense", "config": {"name": "b", "units": 3600, "activation": "relu"}},
+      {"class_name": "Dropout", "config": {"name": "c", "rate": 0.3}},
+      {"class_name": "Dense", "config": {"name": "d", "units": 10, "activation": "softmax"}}]}})",
+      "huge");
+  if (operations_with("cuBLASLt", *cuda::plan(huge, options, 16, false)) == 0)
+    GTEST_SKIP() << "cuBLASLt is not used here";
+  const auto at_once = cuda::make_trainer(huge, options),
+             in_parts = cuda::make_trainer(huge, options);
+  const GoldenBatch batch(huge, true, 16, 0);
+  for (int step = 0; step < 3; ++step)
+    at_once->step(batch.view(), 16), in_parts->step(batch.view(), 15);
+  expect_near(at_once->variables(), in_parts->variables(), 5e-3);
+}
+
 TEST(CudaThinPlan, BeginsWhereWeightsAreManyAndSamplesFew) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(wide, "wide");

@@ -155,6 +155,32 @@ TEST(CudaTraining, AgreesWithTheCpuOnWideWindowsAndFunctionsBehindNormalisation)
   EXPECT_EQ(gpu->memory(), cuda::plan(network, {}, 4, false)->memory());
 }
 
+// The second drops from a flattened image, whose last columns nothing reads.
+TEST(CudaTraining, AgreesWithTheCpuOnDropoutBehindFunctions) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "dropping", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 13, 11, 3]}},
+    {"class_name": "Conv2D", "config": {"name": "a", "filters": 12, "kernel_size": 3}},
+    {"class_name": "LeakyReLU", "config": {"name": "b", "negative_slope": 0.2}},
+    {"class_name": "Dropout", "config": {"name": "c", "rate": 0.3}},
+    {"class_name": "Conv2D", "config": {"name": "d", "filters": 20, "kernel_size": 3, "strides": 2, "activation": "swish"}},
+    {"class_name": "Flatten", "config": {"name": "e"}},
+    {"class_name": "Dropout", "config": {"name": "f", "rate": 0.4}},
+    {"class_name": "Dense", "config": {"name": "g", "units": 30, "activation": "elu"}},
+    {"class_name": "Dropout", "config": {"name": "h", "rate": 0.2}},
+    {"class_name": "Dense", "config": {"name": "i", "units": 6, "activation": "softmax"}}]}})",
+      "dropping");
+  EXPECT_EQ(operations_with("activation, dropout", *cuda::plan(network, {}, 9, false)), 2);
+  const GoldenBatch batch(network, true, 20, 0);
+  const auto gpu = cuda::make_trainer(network, {});
+  const auto cpu = cpu::make_trainer(network, {});
+  for (int step = 0; step < 8; ++step) {
+    const double expected = cpu->step(batch.view(), 9).loss;
+    ASSERT_NEAR(gpu->step(batch.view(), 9).loss, expected, 1e-3 * expected) << step;
+  }
+}
+
 TEST(CudaTraining, CanSwitchPlansInMidTraining) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");

@@ -15,6 +15,7 @@
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/ops/prelu.h"
 #include "engine/cuda/ops/shaping.h"
+#include "engine/cuda/ops/small_dense.h"
 #include "engine/cuda/shapes.h"
 #include "engine/element_function.h"
 #include "engine/fusion.h"
@@ -32,7 +33,7 @@ class Compiler {
         extents_(live_extents(network)),
         planner_(micro_batch, training, math, chip) {
     program_.micro_batch = micro_batch, program_.training = training;
-    program_.weights = weight_layout(network, extents_);
+    program_.weights = weight_layout(network, extents_, math);
   }
 
   Program compile() {
@@ -106,12 +107,23 @@ class Compiler {
   void add_activation(const model::Activation& activation) {
     if (!stands_alone(activation, softmax_)) return;
     Tensor* out = tensor(extent_of(*current_));
+    const std::string name = layer().name;
     const auto function = element_function(activation);
-    push(function ? make_function(layer().name, *function, current_, out)
-                  : make_activation(layer().name, activation, current_, out),
+    push(function ? make_function(name, *function, takes_dropout_behind(*function), current_, out)
+                  : make_activation(name, activation, current_, out),
          false);
   }
-
+  // The dropout behind a function, with or without Flatten between them.
+  std::optional<FusedDropout> takes_dropout_behind(const ElementFunction& function) {
+    const auto next = dropout_behind(network_, layer_);
+    if (!next || !training() || !derives_from_input(function.kind)) return std::nullopt;
+    const FusedDropout fused =
+        dropout_of(std::get<model::Dropout>(network_.layers[*next].kind), *next, *current_);
+    if (current_->channels != current_->pitch || current_->width != fused.full_width)
+      return std::nullopt;
+    layer_ = *next;
+    return fused;
+  }
   // sigmoid(0) ≠ 0, but the channel padding must stay zero.
   bool takes_function(ProductOp& product, model::Activation activation, const Tensor& out) {
     const bool known = activation == model::Activation::tanh ||
@@ -134,21 +146,15 @@ class Compiler {
   std::optional<FusedDropout> takes_dropout(model::Activation activation, const Tensor& out) {
     if (activation != model::Activation::relu && activation != model::Activation::linear)
       return std::nullopt;
-    std::size_t next = layer_ + 1;
-    const auto is = [&](std::size_t i, auto kind) {
-      return i < network_.layers.size() &&
-             std::holds_alternative<decltype(kind)>(network_.layers[i].kind);
-    };
-    while (is(next, model::Flatten{})) ++next;
-    if (!is(next, model::Dropout{}) || !training()) return std::nullopt;
-    std::size_t after = next + 1;
-    while (is(after, model::Flatten{})) ++after;
-    const auto& dropout = std::get<model::Dropout>(network_.layers[next].kind);
-    if (dropout.rate == 0 || dropout.whole_channels ||
-        !(is(after, model::Dense{}) || is(after, model::Conv2D{})))
+    const auto next = dropout_behind(network_, layer_);
+    if (!next || !training()) return std::nullopt;
+    std::size_t after = *next + 1;
+    if (!past_flatten<model::Dense>(network_, after) &&
+        !past_flatten<model::Conv2D>(network_, after))
       return std::nullopt;
-    const FusedDropout fused = dropout_of(dropout, next, out);
-    layer_ = next;
+    const FusedDropout fused =
+        dropout_of(std::get<model::Dropout>(network_.layers[*next].kind), *next, out);
+    layer_ = *next;
     return fused;
   }
 
@@ -161,10 +167,20 @@ class Compiler {
                                  program_.micro_batch, planner_.math());
     if (runs_thin(shape, program_.micro_batch))
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
+    // The head finishes the product of the layer before it.
+    if (training() && !last_dense_behind(network_, layer_) &&
+        runs_small(shape, program_.micro_batch, false))
+      return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
-    if (!runs_on_chip(chip, shape) &&
-        packing_pays(chip, {shape, program_.micro_batch, training(), seen_trainable_,
-                            planner_.math(), few_channels}))
+    PackingCase packing{shape,           program_.micro_batch, training(),
+                        seen_trainable_, planner_.math(),      few_channels};
+    if (packed_terms(planner_.math()) <= 2 && shape.channels % 8 == 0) {
+      packing.input_packed = program_.ops.back()->writes_terms();
+      packing.kernel_packed = weights.operands && packed_terms(planner_.math()) == 1;
+    }
+    packing.gradient_packed = packed_terms(planner_.math()) <= 2 && !relu && !dropout &&
+                              shape.pool == 1 && norm_behind(network_, layer_);
+    if (!runs_on_chip(chip, shape) && packing_pays(chip, packing))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }
@@ -221,8 +237,12 @@ class Compiler {
       push_loss(std::move(head), true);
       return;
     }
-    const bool relu = takes_relu(network_, layer_, dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
+    if (dense.activation == model::Activation::linear)
+      if (const auto norm = takes_norm(shape))
+        return push_product(
+            make_small_dense(name, shape, false, {}, product_weights(at), norm, current_, out));
+    const bool relu = takes_relu(network_, layer_, dense.activation);
     const auto dropout = takes_dropout(dense.activation, *out);
     auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
     const bool taken = takes_function(*product, dense.activation, *out);
@@ -243,12 +263,26 @@ class Compiler {
     return softmax_ = true;
   }
 
-  void add(const model::BatchNormalization& norm) {
+  // The normalisation directly behind a dense layer, if that runs with it.
+  std::optional<NormBehind> takes_norm(const ConvShape& shape) {
+    if (!norm_behind(network_, layer_) || !training() || runs_thin(shape, program_.micro_batch) ||
+        !runs_small(shape, program_.micro_batch, true))
+      return std::nullopt;
+    const auto& norm = std::get<model::BatchNormalization>(network_.layers[++layer_].kind);
+    const NormWeights weights = norm_weights();
+    return NormBehind{norm, weights, takes_activation()};
+  }
+  NormWeights norm_weights() const {
     NormWeights w;
     w.gamma = variable("gamma", layer_), w.beta = variable("beta", layer_);
     w.moving_mean = *variable("moving_mean", layer_);
     w.moving_variance = *variable("moving_variance", layer_);
     w.floats = program_.weights.find(layer_, "moving_mean")->floats;
+    return w;
+  }
+
+  void add(const model::BatchNormalization& norm) {
+    const NormWeights w = norm_weights();
     const std::string name = layer().name;
     NormFusion fusion{.per_position = layer().input.vector};
     fusion.activation = takes_activation();
@@ -374,12 +408,14 @@ class Compiler {
                           program_.micro_batch * op.in()->floats()};
       if (before.writes_terms() && op.reads_terms()) op.in()->value_terms = as;
       if (training() && before.reads_gradient_terms() && op.writes_gradient_terms(planner_))
-        op.in()->gradient_terms = as;
+        op.in()->gradient_terms = as,
+        op.in()->gradient_sum_slices = op.gradient_sum_slices(planner_);
     }
   }
 
   // In training every value stays for the backward pass, and two buffers are enough for the
-  // gradients; in evaluation two are enough for the values.
+  // gradients; if all together are small, each has its own, so that none is overwritten before a
+  // branch has read it. In evaluation two are enough for the values.
   void lay_out() {
     const auto bytes = [](const Tensor& t) {
       return static_cast<core::Bytes>(t.floats()) * sizeof(float);
@@ -392,15 +428,21 @@ class Compiler {
     core::Bytes largest[2] = {0, 0}, buffers[2];
     for (std::size_t i = 0; i < program_.tensors.size(); ++i)
       largest[i % 2] = std::max(largest[i % 2], bytes(*program_.tensors[i]));
-    for (int i : {0, 1}) buffers[i] = planner_.claim_samples(largest[i]);
+    core::Bytes all = 0;
+    for (const auto& t : program_.tensors) all += bytes(*t);
+    constexpr core::Bytes little = core::Bytes{256} << 20;
+    planner_.branches = program_.branches =
+        training() && static_cast<core::Bytes>(program_.micro_batch) * all <= little;
+    for (int i : {0, 1}) buffers[i] = program_.branches ? 0 : planner_.claim_samples(largest[i]);
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       Tensor& t = *program_.tensors[i];
-      t.gradient = buffers[i % 2];
+      t.gradient = program_.branches ? planner_.claim_samples(bytes(t)) : buffers[i % 2];
       t.value = training() ? planner_.claim_samples(value_bytes(t)) : buffers[i % 2];
     }
     for (const auto& op : program_.ops) op->claim(planner_);
     add_penalties();
     program_.scratch = planner_.claim(planner_.scratch_bytes());
+    program_.branch_scratch = planner_.claim(planner_.branch_scratch_bytes());
     program_.tickets = planner_.claim(planner_.ticket_bytes());
     program_.packed_input = planner_.claim(planner_.packed_input_bytes());
     program_.packed_gradient = planner_.claim(planner_.packed_gradient_bytes());
@@ -450,25 +492,6 @@ class Compiler {
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training, Math math, const Chip& chip) {
   return Compiler(network, loss, micro_batch, training, math, chip).compile();
-}
-
-BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,
-                  std::int64_t count) {
-  return {count, batch.inputs + first * host.sample_floats,
-          batch.labels ? batch.labels + first : nullptr,
-          batch.targets ? batch.targets + first * host.outputs : nullptr};
-}
-
-std::vector<PartialGradients> Program::partials() const {
-  std::vector<PartialGradients> all;
-  for (std::size_t op = 0; op < ops.size(); ++op)
-    for (PartialGradients p : ops[op]->partials()) {
-      // Penalties are added after the whole backward pass.
-      p.early = !ops[op]->in_last_launch && penalties.empty();
-      p.op = op;
-      all.push_back(p);
-    }
-  return all;
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -35,7 +35,8 @@ struct Program {
 
   core::Bytes arena_bytes = 0;
   // Their offsets in the arena.
-  core::Bytes scratch = 0, tickets = 0, packed_input = 0, packed_gradient = 0;
+  core::Bytes scratch = 0, branch_scratch = 0, tickets = 0, packed_input = 0, packed_gradient = 0;
+  bool branches = false;  // of the backward pass
   std::int64_t partial_floats = 0;
   HostBatch host_batch;
   // Training has two such buffers, one to fill while the other is read.

@@ -1,6 +1,7 @@
 #include "engine/cuda/executor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sweetspot::engine::cuda {
 
@@ -12,10 +13,11 @@ Executor::Executor(Program program, cudaStream_t stream, std::optional<core::Byt
   input_ = make(core::Use::input);
   if (!program_.training) return;
   for (const PartialGradients& p : program_.partials()) {
-    all_.segments.push_back(segment_of(p));
-    if (!p.in_place) rest_.segments.push_back(segment_of(p));
+    updates_[0].segments.push_back(segment_of(p));
+    if (!p.in_place) updates_[1].segments.push_back(segment_of(p));
   }
-  all_.lay_out(), rest_.lay_out();
+  lay_out_chunks();
+  for (Updates& u : updates_) u.lay_out();
   if (bucket_bytes) fill_buckets(*bucket_bytes);
 }
 
@@ -29,6 +31,27 @@ Segment Executor::segment_of(const PartialGradients& p) const {
           0,
           p.operands,
           static_cast<int>(p.operand_count)};
+}
+
+// Many weights are updated while the rest of the backward pass runs; few are not worth a launch.
+void Executor::lay_out_chunks() {
+  constexpr std::int64_t many = 1 << 20;
+  updates_[2] = updates_[1];
+  if (!program_.branches) return;
+  Chunk next;
+  std::int64_t floats = 0;
+  std::vector<PartialGradients> partials = program_.partials();
+  std::erase_if(partials, [](const PartialGradients& p) { return p.in_place; });
+  for (std::size_t i = partials.size(); i-- > 0 && partials[i].op > program_.first_trainable;) {
+    next.updates.segments.push_back(updates_[1].segments[i]);
+    floats += partials[i].floats;
+    const bool last_of_op = i == 0 || partials[i - 1].op != partials[i].op;
+    if (!last_of_op || floats < many) continue;
+    next.op = partials[i].op, next.updates.lay_out();
+    updates_[2].segments.resize(i);
+    chunks_.push_back(std::exchange(next, {}));
+    floats = 0;
+  }
 }
 
 void Executor::fill_buckets(core::Bytes bucket_bytes) {
@@ -95,6 +118,7 @@ Pass Executor::pass() const {
   Pass pass;
   pass.arena = arena_.data(), pass.partials = partials_.as<float>();
   pass.scratch = arena_.as<float>(program_.scratch);
+  pass.branch_scratch = arena_.as<float>(program_.branch_scratch);
   pass.tickets = arena_.as<std::uint32_t>(program_.tickets);
   pass.packed_input = arena_.as<std::uint16_t>(program_.packed_input);
   pass.packed_gradient = arena_.as<std::uint16_t>(program_.packed_gradient);
@@ -153,12 +177,33 @@ void Executor::forward(Pass& pass) const {
 }
 
 void Executor::backward(Pass& pass, const AfterOp& after) const {
+  auto chunk = chunks_.begin();
   for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;) {
+    pass.last = i == program_.first_trainable;
     program_.ops[i]->backward(pass);
+    if (pass.branches && pass.fill_update && chunk != chunks_.end() && chunk->op == i) {
+      pass.flush();
+      update_on_branch(pass, *pass.branches, *chunk++);
+    }
     if (after) after(i);
   }
   pass.flush();
+  if (pass.branches) pass.branches->join(pass.stream);
   add_penalty_gradients(pass);
+}
+
+// The operation reads its weights no more, and its gradients are on the stream or on the other
+// branch.
+void Executor::update_on_branch(const Pass& pass, Branches& branches, const Chunk& chunk) const {
+  branches.updates.fork(pass.stream);
+  if (branches.gradients.open()) branches.updates.fork(branches.gradients);
+  const WholePredecessors late;
+  for (int i = 0; i < chunk.updates.launches(); ++i) {
+    Update u = update(chunk.updates, i);
+    u.ends_step = false;
+    pass.fill_update(u);
+    check(launch_update(u, branches.updates), "the update");
+  }
 }
 
 template <class Run>
@@ -182,6 +227,7 @@ void Executor::add_penalty_loss(const Pass& pass) const {
 
 void Executor::add_penalty_gradients(const Pass& pass) const {
   if (pass.first > 0) return;  // once for the whole batch
+  const WholePredecessors late;
   each_penalty_pass(pass, [&](const PenaltyPass& p) {
     check(launch_penalty_gradients(p, pass.stream), "a penalty's gradients");
   });

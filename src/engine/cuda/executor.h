@@ -32,6 +32,10 @@ struct Range {
   std::int64_t begin = 0, end = 0;
 };
 
+// Which weights a backward pass has updated: none, those whose operations do that themselves, or
+// also those of finished operations, on a branch.
+enum class UpdatedBefore { none, in_place, on_branch };
+
 // A program with its memory on the device.
 class Executor {
  public:
@@ -45,10 +49,12 @@ class Executor {
   // A pass with this program's memory filled in.
   Pass pass() const;
   // The update over this program's partial gradients, with losses and everything except the
-  // trainer's part. There are several if one launch cannot take all of them. `rest`: without what
-  // operations update in place.
-  Update update(int i = 0, bool rest = false) const { return update(of(rest), i); }
-  int updates(bool rest = false) const { return of(rest).launches(); }
+  // trainer's part, without what was updated before. There are several if one launch cannot take
+  // all of them.
+  Update update(int i = 0, UpdatedBefore before = UpdatedBefore::none) const {
+    return update(of(before), i);
+  }
+  int updates(UpdatedBefore before = UpdatedBefore::none) const { return of(before).launches(); }
 
   // Gradients that ranks sum together, in the order in which the backward pass makes them. At least
   // one, for one of several ranks. A bucket's update is like the one above, for its part.
@@ -94,12 +100,23 @@ class Executor {
     std::vector<Range> ranges;
     std::size_t last_op = 0;
   };
-  const Updates& of(bool rest) const { return rest ? rest_ : all_; }
+  const Updates& of(UpdatedBefore before) const {
+    return updates_[static_cast<std::size_t>(before)];
+  }
   const Bucket& at(int bucket) const { return buckets_[static_cast<std::size_t>(bucket)]; }
+  // The next segments that the backward pass may update, once operation `op` has run backward.
+  struct Chunk {
+    std::size_t op = 0;
+    Updates updates;
+  };
   Segment segment_of(const PartialGradients& partials) const;
-  Update update(const Updates& from, int i) const;
+  void lay_out_chunks();
   void fill_buckets(core::Bytes bucket_bytes);
-  Updates all_, rest_;
+  Update update(const Updates& from, int i) const;
+  void update_on_branch(const Pass& pass, Branches& branches, const Chunk& chunk) const;
+
+  Updates updates_[3];  // by UpdatedBefore
+  std::vector<Chunk> chunks_;
   std::vector<Bucket> buckets_;
 };
 

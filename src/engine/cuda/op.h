@@ -1,13 +1,17 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/units.h"
+#include "engine/cuda/branch.h"
 #include "engine/cuda/device.h"
+#include "engine/cuda/kernels/early_start.h"
 #include "engine/cuda/kernels/in_place.h"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/packing.h"
@@ -20,7 +24,8 @@ struct Tensor {
   // Byte offsets in the arena; the gradient is that of the value after dropout.
   core::Bytes value = 0, gradient = 0;
   ValueTerms value_terms, gradient_terms;  // their representation there
-  // The number of slices in which the producer of the gradient writes its column sums; 0: none.
+  // The number of slices in which the producer of the gradient writes its column sums; 0: none, or
+  // not decided yet.
   std::int64_t gradient_sums = 0;
   int gradient_sum_slices = 0;
   // The gradient as this many slices of its sum, each of a whole micro-batch, in a separate buffer.
@@ -41,6 +46,7 @@ struct Pass {
   const std::byte* operands = nullptr;  // weights cached as operands; none in fp32
   float* partials = nullptr;
   float* scratch = nullptr;                                           // for one kernel at a time
+  float* branch_scratch = nullptr;                                    // the same, on a branch
   std::uint16_t *packed_input = nullptr, *packed_gradient = nullptr;  // for one operation at a time
   std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
@@ -55,8 +61,11 @@ struct Pass {
   double beta1 = 0, beta2 = 0;
   Math math = Math::fp32;
   cudaStream_t stream = nullptr;
-  InPlaceUpdate in_place;  // if this backward pass covers the whole batch
-  GemmParts pending{};     // gradients that may share the next launch
+  InPlaceUpdate in_place;                    // if this backward pass covers the whole batch
+  std::function<void(Update&)> fill_update;  // the trainer's part of an update, if so
+  Branches* branches = nullptr;              // null: everything runs on the stream
+  bool last = false;                         // the backward pass's last operation
+  GemmParts pending{};                       // gradients that may share the next launch
   bool pending_on_chip = false;
 
   template <class T = float>
@@ -74,11 +83,31 @@ struct Pass {
   void set(const GemmPart& part);
 };
 
+// While it exists, a pass launches on its branch, if it has one, after all that it launched before:
+// for what nothing else in the backward pass waits for.
+class Aside {
+ public:
+  // `always`: even for the last operation, beside which nothing runs, since it shares memory with
+  // those on the branch.
+  explicit Aside(Pass& pass, bool always = false);
+  ~Aside();
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  Pass& pass_;
+  cudaStream_t stream_;
+  float* scratch_;
+  std::unique_ptr<WholePredecessors> late_;
+};
+
 // Assigns every operation its bytes, before anything is allocated.
 class Planner {
  public:
   Planner(std::int64_t micro_batch, bool training, Math math, const Chip& chip)
       : micro_batch_(micro_batch), training_(training), math_(math), chip_(chip) {}
+  // Whether weight gradients run on a branch: what they read is not overwritten in the pass.
+  bool branches = false;
   std::int64_t micro_batch() const { return micro_batch_; }
   bool training() const { return training_; }
   Math math() const { return math_; }
@@ -96,10 +125,20 @@ class Planner {
   }
   // Packed operands of one operation at a time.
   void claim_packed_input(core::Bytes bytes_each) { claim_packed(packed_input_, bytes_each); }
-  void claim_packed_gradient(core::Bytes bytes_each) { claim_packed(packed_gradient_, bytes_each); }
+  // Returns its place, if it has its own.
+  std::optional<core::Bytes> claim_packed_gradient(core::Bytes bytes_each) {
+    if (branches) return claim_samples(bytes_each);
+    claim_packed(packed_gradient_, bytes_each);
+    return std::nullopt;
+  }
+  // For what runs on a branch, one kernel at a time.
+  void claim_branch_scratch(core::Bytes bytes) {
+    if (branches) branch_scratch_ = std::max(branch_scratch_, bytes);
+  }
   core::Bytes packed_input_bytes() const { return packed_input_; }
   core::Bytes packed_gradient_bytes() const { return packed_gradient_; }
   core::Bytes scratch_bytes() const { return scratch_; }
+  core::Bytes branch_scratch_bytes() const { return branch_scratch_; }
   core::Bytes ticket_bytes() const {
     return static_cast<core::Bytes>(tickets_) * sizeof(std::uint32_t);
   }
@@ -116,7 +155,8 @@ class Planner {
   bool training_;
   Math math_;
   Chip chip_;
-  core::Bytes arena_ = 0, scratch_ = 0, packed_input_ = 0, packed_gradient_ = 0;
+  core::Bytes arena_ = 0, scratch_ = 0, branch_scratch_ = 0;
+  core::Bytes packed_input_ = 0, packed_gradient_ = 0;
   int tickets_ = 0;
   std::int64_t partials_ = 0;
 };
@@ -128,6 +168,7 @@ struct PartialGradients {
   int splits = 1;
   bool early = false;     // not of the last launch of the backward pass
   bool in_place = false;  // the operation updates these weights itself, if a pass allows it
+  std::size_t op = 0;     // its index in the program
   std::int64_t operands = 0, operand_count = 0;  // the first of them are also cached as operands
   std::size_t op = 0;                            // whose backward pass makes them
 };
@@ -150,6 +191,8 @@ class Op {
   // The same for the gradients of its input and of its output.
   virtual bool writes_gradient_terms(const Planner&) const { return false; }
   virtual bool reads_gradient_terms() const { return false; }
+  // The number of slices of that gradient's column sums, if it writes them in only so many; 0: any.
+  virtual int gradient_sum_slices(const Planner&) const { return 0; }
   // Whether it undoes the function that made its input when it writes the input's gradient.
   virtual bool passes_through_function() const { return false; }
 

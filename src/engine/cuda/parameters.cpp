@@ -43,7 +43,7 @@ Parameters::Parameters(const model::Network& network, const Options& options, cu
     : network_(network),
       options_(options),
       stream_(stream),
-      layout_(weight_layout(network, live_extents(network))) {
+      layout_(weight_layout(network, live_extents(network), math_of(options.precision))) {
   const core::MemoryByUse memory = trainer_memory(layout_, options);
   const auto make = [&](core::Use use) { return DeviceBuffer(memory[use], use); };
   const core::Bytes operands = operand_bytes(layout_, options.precision);

@@ -12,6 +12,15 @@ bool on_chip(const GemmPart& p) { return p.tile == TileKind::on_chip; }
 
 }  // namespace
 
+Aside::Aside(Pass& pass, bool always) : pass_(pass), stream_(pass.stream), scratch_(pass.scratch) {
+  if (!pass.branches || (pass.last && !always)) return;
+  Branch& branch = pass.branches->gradients;
+  branch.fork(pass.stream);
+  pass.stream = branch, pass.scratch = pass.branch_scratch;
+  late_ = std::make_unique<WholePredecessors>();
+}
+Aside::~Aside() { pass_.stream = stream_, pass_.scratch = scratch_; }
+
 void Pass::run(GemmPart part) {
   divide_tiles(part);
   const auto launch = [&] {
@@ -117,6 +126,8 @@ void Pass::set(const GemmPart& part) {
 void Pass::flush() {
   if (pending.data_blocks == 0 && pending.weight_blocks[0] == 0) return;
   const bool kept = pending_on_chip;
+  std::optional<Aside> aside;
+  if (pending.data_blocks == 0) aside.emplace(*this);
   const auto launch = [&] {
     switch (math) {
       case Math::fp32:

@@ -31,6 +31,25 @@ class CudaPlan final : public Plan {
 
 }  // namespace
 
+BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,
+                  std::int64_t count) {
+  return {count, batch.inputs + first * host.sample_floats,
+          batch.labels ? batch.labels + first : nullptr,
+          batch.targets ? batch.targets + first * host.outputs : nullptr};
+}
+
+std::vector<PartialGradients> Program::partials() const {
+  std::vector<PartialGradients> all;
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    for (PartialGradients p : ops[i]->partials()) {
+      // Penalties are added after the whole backward pass.
+      p.early = !ops[i]->in_last_launch && penalties.empty();
+      p.op = i;
+      all.push_back(p);
+    }
+  return all;
+}
+
 std::vector<Operation> operations_of(const Program& program, Precision precision) {
   std::vector<Operation> operations;
   for (const auto& op : program.ops)

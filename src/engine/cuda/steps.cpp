@@ -1,10 +1,16 @@
 #include "engine/cuda/steps.h"
 
+#include <optional>
+#include <utility>
+
 namespace sweetspot::engine::cuda {
 
-bool Steps::in_place(const Executor& executor, const Micro& micro) const {
-  return executor.program().training && micro.count == micro.batch && !micro.measured && !sums_ &&
-         !parameters_.scaled() && executor.program().penalties.empty();
+UpdatedBefore Steps::updated_before(const Executor& executor, const Micro& micro) const {
+  const bool may = executor.program().training && micro.count == micro.batch && !micro.measured &&
+                   !sums_ && !parameters_.scaled() && executor.program().penalties.empty();
+  return !may               ? UpdatedBefore::none
+         : micro.one_by_one ? UpdatedBefore::in_place
+                            : UpdatedBefore::on_branch;
 }
 
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
@@ -17,10 +23,13 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
   pass.batch = static_cast<float>(micro.whole > 0 ? micro.whole : micro.batch);
   pass.seed = options_.trainer.seed, pass.math = math_of(options_.precision);
   pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
-  if (in_place(executor, micro)) {
+  // Ranks sum what the stream has made so far, so nothing runs beside it.
+  if (executor.program().branches && !micro.one_by_one && !sums_) pass.branches = branches_.get();
+  if (updated_before(executor, micro) != UpdatedBefore::none) {
     Update u{};
     parameters_.fill(u);
     pass.in_place = {u.weights, u.mean, u.square, u.rule, u.state};
+    pass.fill_update = [this](Update& update) { parameters_.fill(update); };
   }
   return pass;
 }
@@ -32,10 +41,10 @@ void Steps::fill(Update& u, const Micro& micro) const {
 }
 
 template <class Launch>
-void Steps::each_update(const Executor& executor, const Micro& micro, bool rest,
+void Steps::each_update(const Executor& executor, const Micro& micro, UpdatedBefore before,
                         Launch launch) const {
-  for (int i = 0; i < executor.updates(rest); ++i) {
-    Update u = executor.update(i, rest);
+  for (int i = 0; i < executor.updates(before); ++i) {
+    Update u = executor.update(i, before);
     fill(u, micro);
     launch(u);
   }
@@ -98,7 +107,7 @@ void Steps::update_with_others(const Executor& executor, const Micro& micro, Clo
     });
   }
   if (micro.measured)
-    each_update(executor, micro, false, [&](Update& u) {
+    each_update(executor, micro, UpdatedBefore::none, [&](Update& u) {
       u.from_gradients = true;
       check(launch_squared_norm(u, true, stream_), "the gradient's norm");
     });
@@ -110,8 +119,10 @@ void Steps::settle(const Executor& executor, const Micro& micro, bool updates, C
     return update_with_others(executor, micro, clock);
   }
   const bool whole = micro.count == micro.batch;
-  const bool rest = in_place(executor, micro);
-  const auto each = [&](auto launch) { each_update(executor, micro, rest, launch); };
+  const UpdatedBefore before = updated_before(executor, micro);
+  const auto each = [&](auto launch) { each_update(executor, micro, before, launch); };
+  std::optional<WholePredecessors> late;
+  if (std::exchange(branches_->joined, false)) late.emplace();
   const bool at_once = whole && updates;
   if (at_once)
     each([&](const Update& u) { check(launch_update(u, stream_), "the update"); });

@@ -22,6 +22,7 @@ struct Micro {
   // For a batch shared by ranks: the start of this rank's part, and the samples of all parts; 0: it
   // is not shared.
   std::int64_t place = 0, whole = 0;
+  bool one_by_one = false;  // no operation runs beside another
 
   bool is_first() const { return first == 0; }
   bool is_last() const { return first + count == batch; }
@@ -58,13 +59,13 @@ class Steps {
                 const Micro& batch) const;
 
  private:
-  // Whether operations may update their weights in the backward pass: it covers the whole batch,
-  // and nothing else adds to or reads its gradient.
-  bool in_place(const Executor& executor, const Micro& micro) const;
-  // Calls launch(update) for each of the launches that cover all weights, or those not updated in
-  // place.
+  // Whether weights may be updated in the backward pass: it covers the whole batch, and nothing
+  // else adds to or reads its gradient.
+  UpdatedBefore updated_before(const Executor& executor, const Micro& micro) const;
+  // Calls launch(update) for each of the launches that cover the other weights.
   template <class Launch>
-  void each_update(const Executor& executor, const Micro& micro, bool rest, Launch launch) const;
+  void each_update(const Executor& executor, const Micro& micro, UpdatedBefore before,
+                   Launch launch) const;
   // The same for a bucket of several ranks.
   template <class Launch>
   void each_update_of(const Executor& executor, int bucket, const Micro& micro,
@@ -79,6 +80,7 @@ class Steps {
   const Parameters& parameters_;
   RankSums* sums_;
   cudaStream_t stream_;
+  std::unique_ptr<Branches> branches_ = std::make_unique<Branches>();
 };
 
 }  // namespace sweetspot::engine::cuda

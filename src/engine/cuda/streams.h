@@ -9,9 +9,18 @@
 
 namespace sweetspot::engine::cuda {
 
+// Blocks of a first stream go before those of the others.
+enum class Priority { first, other };
+
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "its stream"); }
+  explicit Stream(Priority priority = Priority::first) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "its stream");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                       priority == Priority::first ? greatest : least),
+          "its stream");
+  }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() { cudaStreamDestroy(stream_); }

@@ -156,7 +156,8 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
   reset_slot();
   if (sums_) sums_->note_stop();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    const Micro micro{first, count, batch.count, 0, false, batch.first, batch.batch()};
+    const Micro micro{.first = first, .count = count, .batch = batch.count,
+                      .place = batch.first, .whole = batch.batch(), .one_by_one = true};
     Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
     clock_.start();
     std::size_t at = clock_.mark();

@@ -36,10 +36,14 @@ void place_rows(PlacedVariable& v, const model::Layer& layer, const Extent& in, 
 }
 
 bool kept_as_operands(const model::Network& network, const std::vector<Extent>& extents,
-                      const model::Parameter& parameter) {
-  return parameter.shape.size() > 1 &&
-         std::holds_alternative<model::Conv2D>(network.layers[parameter.layer].kind) &&
-         on_chip_supports(conv_shape(network, extents, parameter.layer));
+                      const model::Parameter& parameter, Math math) {
+  if (parameter.shape.size() <= 1 ||
+      !std::holds_alternative<model::Conv2D>(network.layers[parameter.layer].kind))
+    return false;
+  const ConvShape shape = conv_shape(network, extents, parameter.layer);
+  // As packed products read it, without padding: one 16-bit term.
+  const bool packed = operand_bytes(math) == 2 && shape.channels % 8 == 0 && shape.filters % 8 == 0;
+  return packed || on_chip_supports(shape);
 }
 
 }  // namespace
@@ -64,7 +68,8 @@ bool starts_from_samples(const model::Network& network, const std::vector<Extent
   return first_conv_supports(shape);
 }
 
-WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents) {
+WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents,
+                           Math math) {
   WeightLayout layout;
   const bool from_samples = starts_from_samples(network, extents);
   for (const model::Parameter& parameter : model::parameters(network)) {
@@ -72,7 +77,7 @@ WeightLayout weight_layout(const model::Network& network, const std::vector<Exte
     v.parameter = parameter;
     const bool first = from_samples && parameter.layer == 0;
     place_rows(v, network.layers[parameter.layer], extents[parameter.layer], first);
-    if (!first && kept_as_operands(network, extents, parameter))
+    if (!first && kept_as_operands(network, extents, parameter, math))
       v.operands = layout.operands, layout.operands += v.floats;
     layout.variables.push_back(std::move(v));
   }

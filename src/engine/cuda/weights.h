@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/cuda/kernels/params.h"
 #include "engine/extents.h"
 #include "model/network.h"
 
@@ -19,7 +20,8 @@ struct PlacedVariable {
   std::int64_t offset = 0, floats = 0;
   std::int64_t channels = 1, channel_pitch = 1;  // of the rows
   std::int64_t columns = 1, column_pitch = 1;
-  // Kernels that a whole batch reads repeatedly are also cached as rounded operands: their offset.
+  // Kernels that a whole batch reads repeatedly, or that packed products read as they are, are also
+  // cached as rounded operands: their offset.
   std::optional<std::int64_t> operands;
 
   std::int64_t turned_taps = 0;  // not 0: Keras has (taps, columns, channels), flipped
@@ -42,7 +44,8 @@ struct WeightLayout {
 
   const PlacedVariable* find(std::size_t layer, std::string_view variable) const;
 };
-WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents);
+WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents,
+                           Math math);
 
 // Whether this layer's convolution runs directly from the samples, without channel padding.
 bool starts_from_samples(const model::Network& network, const std::vector<Extent>& extents);

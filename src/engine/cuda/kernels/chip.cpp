@@ -7,8 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/cuda/kernels/early_start.h"
+
 namespace sweetspot::engine::cuda {
 namespace {
+
+thread_local int whole_predecessors = 0;
 
 // Compute capability times ten: 80 for 8.0; 0 unless set in the environment.
 int wanted_capability() {
@@ -55,7 +59,12 @@ Chip chip_of(int device) {
 Chip current_chip() {
   int device = 0;
   cudaGetDevice(&device);
-  return chip_of(device);
+  Chip chip = chip_of(device);
+  chip.programmatic = chip.programmatic && whole_predecessors == 0;
+  return chip;
 }
+
+WholePredecessors::WholePredecessors() { ++whole_predecessors; }
+WholePredecessors::~WholePredecessors() { --whole_predecessors; }
 
 }  // namespace sweetspot::engine::cuda

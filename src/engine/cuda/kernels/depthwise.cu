@@ -188,18 +188,17 @@ cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream) {
                 threads, 0, stream, d);
 }
 
-cudaError_t launch_depthwise_backward(const DepthwisePass& d, cudaStream_t stream) {
-  if (d.relu)
-    if (const cudaError_t error =
-            launch(mask_kernel, blocks_for(std::int64_t{d.count} * d.out.floats() / 4), threads, 0,
-                   stream, d))
-      return error;
-  const Lanes out = lanes_of(d.out.pitch), in = lanes_of(d.in.pitch);
-  if (const cudaError_t error =
-          launch(depthwise_weights_kernel, dim3(tap_groups(d) * d.splits, out.groups), threads, 0,
-                 stream, d))
-    return error;
-  if (!d.input_gradient) return cudaSuccess;
+cudaError_t launch_depthwise_mask(const DepthwisePass& d, cudaStream_t stream) {
+  return launch(mask_kernel, blocks_for(std::int64_t{d.count} * d.out.floats() / 4), threads, 0,
+                stream, d);
+}
+cudaError_t launch_depthwise_weights(const DepthwisePass& d, cudaStream_t stream) {
+  return launch(depthwise_weights_kernel,
+                dim3(tap_groups(d) * d.splits, lanes_of(d.out.pitch).groups), threads, 0, stream,
+                d);
+}
+cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream) {
+  const Lanes in = lanes_of(d.in.pitch);
   constexpr std::int64_t most_blocks = 1 << 14;
   const std::int64_t positions = std::int64_t{d.count} * d.in.height * d.in.width;
   const auto blocks =

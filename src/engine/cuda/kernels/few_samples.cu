@@ -1,6 +1,7 @@
-#include "engine/cuda/kernels/gemm.cuh"
-#include "engine/cuda/kernels/optimizer.cuh"
 #include "engine/cuda/kernels/few_samples.h"
+#include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/lanes.cuh"
+#include "engine/cuda/kernels/optimizer.cuh"
 
 // Products of a dense layer with so few samples that reading its weights dominates: each weight is
 // read once, into registers, and multiplied with all samples there, in fp32.
@@ -9,12 +10,6 @@ namespace {
 
 constexpr int warps = block_threads / 32;
 constexpr int x_pitch = thin_most_samples + 4;  // of an input's samples in shared memory
-
-__device__ float of4(float4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
-__device__ void add_product(float4& sum, float4 w, float x) {
-  sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
-  sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
-}
 
 // The gradient after ReLU and dropout, by the codes; zero beyond the samples and filters.
 __device__ float4 gradient4(const GemmPart& p, int sample, int n) {
@@ -28,88 +23,70 @@ __device__ float4 gradient4(const GemmPart& p, int sample, int n) {
   return g;
 }
 
-// The inputs k0 … k0 + length of all samples, (k, sample).
-template <int samples>
-__device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
-  for (int i = threadIdx.x; i < samples * length; i += block_threads) {
-    const int sample = i / length, k = i - sample * length;
-    to[k * x_pitch + sample] =
-        sample < p.count && k0 + k < p.shape.channels
-            ? p.input[static_cast<std::int64_t>(sample) * p.shape.channels + k0 + k]
-            : 0.f;
-  }
-}
-
-// A block has 128 filters, four per lane, and a split of the depth; its warps have parts of that.
+// A block has 32 filters and a split of the depth, of which its warps have parts: eight lanes share
+// a row of the kernel, four rows at a time.
 template <int samples>
 __global__ void __launch_bounds__(block_threads, 2)
     thin_forward_kernel(const __grid_constant__ GemmPart p) {
+  constexpr int lanes = thin_filters / 4, rows = 32 / lanes, turns = 32 / rows;
   constexpr int stage = 32 * warps, ahead = samples > 4 ? 4 : 8;  // of depth, loads in flight
   extern __shared__ __align__(16) float shared[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int split = blockIdx.x / p.tiles_n, tile = blockIdx.x - split * p.tiles_n;
-  const int n = tile * thin_filters + lane * 4;
+  const int n = tile * thin_filters + lane % lanes * 4, row = warp * 32 + lane / lanes;
   const int begin = split * p.split_depth, end = min(begin + p.split_depth, p.shape.channels);
   float4 sums[samples] = {};
   float4 w[ahead];
-  const auto fetch = [&](int k) {
+  const auto fetch = [&](int first) {
 #pragma unroll
-    for (int i = 0; i < ahead; ++i)
-      w[i] = k + i < end && n < p.shape.filters
-                 ? load4(p.weights + static_cast<std::int64_t>(k + i) * p.shape.filters + n)
+    for (int i = 0; i < ahead; ++i) {
+      const int k = first + i * rows + row;
+      w[i] = k < end && n < p.shape.filters
+                 ? load4(p.weights + static_cast<std::int64_t>(k) * p.shape.filters + n)
                  : float4{};
+    }
   };
-  fetch(begin + warp * 32);
+  fetch(begin);
   wait_for_predecessor();
   for (int k0 = begin; k0 < end; k0 += stage) {
     __syncthreads();
-    load_inputs<samples>(p, k0, stage, shared);
+    load_inputs<samples, x_pitch, block_threads>(p, k0, stage, shared);
     __syncthreads();
 #pragma unroll 1
-    for (int j = 0; j < 32; j += ahead) {
+    for (int j = 0; j < turns; j += ahead) {
       float4 now[ahead];
 #pragma unroll
       for (int i = 0; i < ahead; ++i) now[i] = w[i];
-      fetch(j + ahead < 32 ? k0 + warp * 32 + j + ahead : k0 + stage + warp * 32);
+      fetch(j + ahead < turns ? k0 + (j + ahead) * rows : k0 + stage);
 #pragma unroll
       for (int i = 0; i < ahead; ++i) {
-        const float* x = shared + (warp * 32 + j + i) * x_pitch;
-#pragma unroll
-        for (int s = 0; s < samples; s += 4) {
-          const float4 four = load4(x + s);
-#pragma unroll
-          for (int e = 0; e < 4; ++e) add_product(sums[s + e], now[i], of4(four, e));
-        }
+        const float* x = shared + (row + (j + i) * rows) * x_pitch;
+        add_products(sums, now[i], x);
       }
     }
   }
+  float4 half[samples / 2], quarter[samples / 4];
+  halve<samples>(sums, lane & 16, 16, half);
+  halve<samples / 2>(half, lane & 8, 8, quarter);
+  const int first = (lane & 16 ? samples / 2 : 0) + (lane & 8 ? samples / 4 : 0);
   __syncthreads();
-  // (warp, sample, lane): added in the order of the warps.
+  // (warp, sample, filters in fours): added in the order of the warps.
+  constexpr int vectors = samples * lanes;
   float4* parts = reinterpret_cast<float4*>(shared);
 #pragma unroll
-  for (int s = 0; s < samples; ++s) parts[(warp * samples + s) * 32 + lane] = sums[s];
+  for (int i = 0; i < samples / 4; ++i)
+    parts[warp * vectors + (first + i) * lanes + lane % lanes] = quarter[i];
   __syncthreads();
-  constexpr int vectors = samples * 32;
-  constexpr int holders = vectors < block_threads ? vectors : block_threads;
-  constexpr int each = vectors / holders;
-  float4 v[each] = {};
-  if (threadIdx.x < holders)
+  float4 v[1] = {};
+  if (threadIdx.x < vectors)
 #pragma unroll
-    for (int i = 0; i < each; ++i)
-#pragma unroll
-      for (int part = 0; part < warps; ++part)
-        v[i] = v[i] + parts[part * vectors + i * holders + threadIdx.x];
-  if (p.splits > 1 && !gather_splits<each, holders>(p, tile, split, v)) return;
-  if (threadIdx.x >= holders) return;
-#pragma unroll
-  for (int i = 0; i < each; ++i) {
-    const int at = i * holders + threadIdx.x, sample = at / 32;
-    const int filter = tile * thin_filters + at % 32 * 4;
-    if (sample >= p.count || filter >= p.shape.filters) continue;
-    float low[2] = {v[i].x, v[i].y}, high[2] = {v[i].z, v[i].w};
-    finish_plain<true>(p, sample, 0, filter, low);
-    finish_plain<true>(p, sample, 0, filter + 2, high);
-  }
+    for (int part = 0; part < warps; ++part) v[0] = v[0] + parts[part * vectors + threadIdx.x];
+  if (p.splits > 1 && !gather_splits<1, vectors>(p, tile, split, v)) return;
+  const int sample = threadIdx.x / lanes, filter = tile * thin_filters + threadIdx.x % lanes * 4;
+  if (threadIdx.x >= vectors || sample >= p.count || filter >= p.shape.filters) return;
+  float low[2] = {v[0].x, v[0].y}, high[2] = {v[0].z, v[0].w};
+  finish_plain<true>(p, sample, 0, filter, low);
+  finish_plain<true>(p, sample, 0, filter + 2, high);
 }
 
 // The input gradient. A warp has four inputs; its lanes divide the filters.
@@ -179,40 +156,17 @@ __device__ void thin_data(const GemmPart& p, int block, float* shared) {
 // inputs.
 template <int samples>
 __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
   const int tile_k = block / p.tiles_n, tile_n = block - tile_k * p.tiles_n;
-  const int k0 = tile_k * thin_rows, n = tile_n * thin_filters + lane * 4;
+  const int k0 = tile_k * thin_rows, n = tile_n * thin_columns + lane * 4;
   wait_for_predecessor();
-  load_inputs<samples>(p, k0, thin_rows, shared);
+  load_inputs<samples, x_pitch, block_threads>(p, k0, thin_rows, shared);
   float4 g[samples];
 #pragma unroll
   for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
   __syncthreads();
   if (n >= p.shape.filters) return;
-  bool finite = true;
-  const auto store = [&](int row, float4 v) {
-    finite = finite && isfinite(v.x + v.y + v.z + v.w);
-    store4(p.partials + static_cast<std::int64_t>(row) * p.shape.filters + n, v);
-  };
-#pragma unroll 4
-  for (int row = warp; row < thin_rows; row += warps) {
-    if (k0 + row >= p.shape.channels) break;
-    float4 sum{};
-#pragma unroll
-    for (int s = 0; s < samples; s += 4) {
-      const float4 x = load4(shared + row * x_pitch + s);
-#pragma unroll
-      for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
-    }
-    store(k0 + row, sum);
-  }
-  if (tile_k == 0 && warp == 0 && p.bias) {
-    float4 sum{};
-#pragma unroll
-    for (int s = 0; s < samples; ++s) sum = sum + g[s];
-    store(p.shape.channels, sum);
-  }
-  if (!finite) p.state->bad = 1;  // read only in fp16
+  store_weight_gradient<samples, x_pitch, thin_rows, warps>(p, k0, n, g, shared);
 }
 
 // Each weight, its moments and its gradient are in registers once. Nothing else writes what is
@@ -226,7 +180,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
   const InPlaceUpdate& u = t.update;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int tile_k = blockIdx.x / p.tiles_n, tile_n = blockIdx.x - tile_k * p.tiles_n;
-  const int k0 = tile_k * thin_rows, n = tile_n * thin_filters + lane * 4;
+  const int k0 = tile_k * thin_rows, n = tile_n * thin_columns + lane * 4;
   const bool real = n < p.shape.filters;
   const auto place = [&](int row) { return static_cast<std::int64_t>(row) * p.shape.filters + n; };
   const auto fetch = [&](std::int64_t at, float4& w, float4& m, float4& v) {
@@ -245,7 +199,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
   };
   fetch_from(warp);
   wait_for_predecessor();
-  load_inputs<samples>(p, k0, thin_rows, shared);
+  load_inputs<samples, x_pitch, block_threads>(p, k0, thin_rows, shared);
   float4 g[samples];
 #pragma unroll
   for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
@@ -263,13 +217,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
     for (int i = 0; i < at_once; ++i) {
       const int row = first + i * warps;
       if (!inside(row)) break;
-      float4 sum{};
-#pragma unroll
-      for (int s = 0; s < samples; s += 4) {
-        const float4 x = load4(shared + row * x_pitch + s);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
-      }
+      const float4 sum = over_samples(g, shared + row * x_pitch);
       settle(place(k0 + row), sum, w[i], m[i], v[i]);
     }
   }

@@ -2,12 +2,12 @@
 #include "engine/cuda/kernels/in_place.h"
 #include "engine/cuda/kernels/launch.h"
 
-// Products of a dense layer with few samples (thin.cu). Blocks have this many filters; backward,
-// this many inputs, or rows of the weight gradient.
+// Products of a dense layer with few samples. Blocks have this many filters; backward, this many
+// inputs, or this part of the weight gradient.
 namespace sweetspot::engine::cuda {
 
 constexpr int thin_most_samples = 16;
-constexpr int thin_filters = 128, thin_inputs = 32, thin_rows = 64;
+constexpr int thin_filters = 32, thin_inputs = 32, thin_rows = 64, thin_columns = 128;
 
 // Sums of a tile in one split, which are then added.
 inline int thin_forward_floats(std::int64_t samples) {

@@ -95,6 +95,43 @@ __global__ void function_backward_kernel(const __grid_constant__ FunctionPass f)
                        }));
 }
 
+// With dropout: one random number decides four elements, as in dropout_whole_kernel.
+struct FunctionQuads {
+  FunctionPass f;
+  std::uint32_t quads;  // random numbers per sample
+  std::int64_t all;
+  Divider by_quads;
+};
+template <bool backward>
+__global__ void function_dropout_kernel(const __grid_constant__ FunctionQuads q) {
+  wait_for_predecessor();
+  const FunctionPass& f = q.f;
+  EACH(i, q.all) {
+    const auto sample = static_cast<std::uint32_t>(
+        q.all >> 31 ? i / q.quads : q.by_quads.quotient(static_cast<int>(i)));
+    const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * q.quads);
+    const std::uint32_t e = quad / 16 * 64 + quad % 16;
+    const uint4 words = dropout_words(f.dropout, sample, e);
+    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
+    const std::int64_t first = std::int64_t{sample} * f.sample_floats + e;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (e + 16 * k >= f.sample_floats) break;
+      const std::int64_t at = first + 16 * k;
+      const float known = f.known[at];
+      const float v =
+          backward ? f.gradient[at] * slope_of(f.function, known) : value_of(f.function, known);
+      f.to[at] = word[k] >= f.dropout.threshold ? v * f.dropout.scale : 0.f;
+    }
+  }
+}
+template <bool backward>
+cudaError_t launch_with_dropout(const FunctionPass& f, cudaStream_t stream) {
+  FunctionQuads q{f, static_cast<std::uint32_t>((f.sample_floats + 63) / 64 * 16), 0, {}};
+  q.all = std::int64_t{f.samples} * q.quads, q.by_quads = Divider(q.quads);
+  return launch(function_dropout_kernel<backward>, blocks_for(q.all), threads, 0, stream, q);
+}
+
 __global__ void scale_shift_kernel(const __grid_constant__ ScaleShift s) {
   wait_for_predecessor();
   EACH(i, s.count)
@@ -367,9 +404,11 @@ int warp_blocks(std::int64_t groups) { return blocks_for(groups * 32); }
 }  // namespace
 
 cudaError_t launch_function(const FunctionPass& f, cudaStream_t stream) {
+  if (f.dropout.threshold) return launch_with_dropout<false>(f, stream);
   return launch(function_kernel, blocks_for(f.count / 4), threads, 0, stream, f);
 }
 cudaError_t launch_function_backward(const FunctionPass& f, cudaStream_t stream) {
+  if (f.dropout.threshold) return launch_with_dropout<true>(f, stream);
   return launch(function_backward_kernel, blocks_for(f.count / 4), threads, 0, stream, f);
 }
 cudaError_t launch_scale_shift(const ScaleShift& s, cudaStream_t stream) {
@@ -413,13 +452,11 @@ int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors) {
 cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream) {
   return launch(layer_norm_kernel, warp_blocks(n.groups), threads, 0, stream, n);
 }
-cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stream) {
-  if (n.gamma_partials || n.beta_partials) {
-    const int blocks = (n.floats + columns - 1) / columns * n.splits;
-    if (const cudaError_t error = launch(layer_norm_weights_kernel, blocks, threads, 0, stream, n))
-      return error;
-  }
-  if (!n.input_gradient) return cudaSuccess;
+cudaError_t launch_layer_norm_weights(const LayerNormPass& n, cudaStream_t stream) {
+  const int blocks = (n.floats + columns - 1) / columns * n.splits;
+  return launch(layer_norm_weights_kernel, blocks, threads, 0, stream, n);
+}
+cudaError_t launch_layer_norm_data(const LayerNormPass& n, cudaStream_t stream) {
   return launch(layer_norm_data_kernel, warp_blocks(n.groups), threads, 0, stream, n);
 }
 

@@ -17,6 +17,8 @@ struct FunctionPass {
   int channels, padded;
   const float *known, *gradient;  // the input; or input or output, see derives_from_input
   float* to;
+  DropoutMask dropout;  // after it, if its slope derives from the input; a sample has no padding
+  int samples, sample_floats;
 };
 cudaError_t launch_function(const FunctionPass& f, cudaStream_t stream);
 cudaError_t launch_function_backward(const FunctionPass& f, cudaStream_t stream);
@@ -84,7 +86,8 @@ struct LayerNormPass {
   int splits;
 };
 cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream);
-cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stream);
+cudaError_t launch_layer_norm_weights(const LayerNormPass& n, cudaStream_t stream);
+cudaError_t launch_layer_norm_data(const LayerNormPass& n, cudaStream_t stream);
 int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors);
 
 // Alpha of (y, x, c) is at y · stride_y + x · stride_x + c · stride_c: 0 along a shared axis.
@@ -110,7 +113,7 @@ struct DepthwisePass {
   bool relu;
   const float *input, *weights, *bias;  // (taps, pitch); bias or null
   float* output;                        // with relu, the backward pass reads it
-  float* gradient;                      // with relu, masked by the first backward pass
+  float* gradient;                      // with relu, masked first
   float* input_gradient;                // or null
   float* partials;                      // `splits` copies of taps and bias, `partial_stride` apart
   int splits;
@@ -119,7 +122,10 @@ struct DepthwisePass {
   __host__ __device__ int taps() const { return kernel_h * kernel_w; }
 };
 cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream);
-cudaError_t launch_depthwise_backward(const DepthwisePass& d, cudaStream_t stream);
+// With relu, masks the gradient for the next two.
+cudaError_t launch_depthwise_mask(const DepthwisePass& d, cudaStream_t stream);
+cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream);
+cudaError_t launch_depthwise_weights(const DepthwisePass& d, cudaStream_t stream);
 int depthwise_splits(const DepthwisePass& d, std::int64_t count, int multiprocessors);
 
 // Keras' regularizers: l1 · |w| + l2 · w² of each weight, in every sample's loss, and its slope in

@@ -41,7 +41,11 @@ class Depthwise final : public Op {
     if (wants_input_gradient) d.input_gradient = pass.at(in_->gradient);
     d.partials = pass.partials + partials_.offset, d.partial_stride = partials_.floats;
     d.splits = partials_.splits;
-    check(launch_depthwise_backward(d, pass.stream), "a depthwise convolution's gradients");
+    const char* doing = "a depthwise convolution's gradients";
+    if (d.relu) check(launch_depthwise_mask(d, pass.stream), doing);
+    if (d.input_gradient) check(launch_depthwise_data(d, pass.stream), doing);
+    const Aside aside(pass);
+    check(launch_depthwise_weights(d, pass.stream), doing);
   }
 
  private:

@@ -69,7 +69,7 @@ class ThinProduct final : public ProductOp {
       parts.data.input_gradient = pass.at(in_->gradient);
       parts.data_blocks = data_.tiles * data_.splits;
     }
-    GemmPart weights = common(pass, forward_);
+    GemmPart weights = common(pass, {tiles(shape_.filters, thin_columns)});
     weights.kind = GemmKind::weights;
     if (partials_.in_place && pass.in_place.weights) {
       parts.weights[0].count = pass.count;  // selects the kernel
@@ -80,7 +80,7 @@ class ThinProduct final : public ProductOp {
     }
     weights.partials = pass.partials + partials_.offset;
     parts.weights[0] = weights;
-    parts.weight_blocks[0] = forward_.tiles * tiles(shape_.channels, thin_rows);
+    parts.weight_blocks[0] = weights.tiles_n * tiles(shape_.channels, thin_rows);
     check(launch_thin_backward(parts, pass.stream), "a matrix product");
   }
 

@@ -7,10 +7,10 @@ namespace {
 
 class ElementFunction final : public Op {
  public:
-  ElementFunction(std::string name, const engine::ElementFunction& function, Tensor* in,
-                  Tensor* out)
-      : Op(std::move(name), in, out), function_(function) {}
-  std::string method() const override { return "activation"; }
+  ElementFunction(std::string name, const engine::ElementFunction& function,
+                  const std::optional<FusedDropout>& dropout, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), function_(function), dropout_(dropout) {}
+  std::string method() const override { return dropout_ ? "activation, dropout" : "activation"; }
   void forward(Pass& pass) const override {
     FunctionPass f = common(pass);
     f.known = pass.at(in_->value), f.to = pass.at(out_->value);
@@ -28,9 +28,12 @@ class ElementFunction final : public Op {
     FunctionPass f{};
     f.function = function_, f.count = floats_of(*in_, pass);
     f.channels = in_->channels, f.padded = in_->pitch;
+    if (dropout_) f.dropout = dropout_mask(*dropout_, out_->channels, pass);
+    f.samples = pass.count, f.sample_floats = in_->floats();
     return f;
   }
   engine::ElementFunction function_;
+  std::optional<FusedDropout> dropout_;
 };
 
 class Rescaling final : public Op {
@@ -56,8 +59,9 @@ class Rescaling final : public Op {
 }  // namespace
 
 std::unique_ptr<Op> make_function(std::string name, const engine::ElementFunction& function,
-                                  Tensor* in, Tensor* out) {
-  return std::make_unique<ElementFunction>(std::move(name), function, in, out);
+                                  const std::optional<FusedDropout>& dropout, Tensor* in,
+                                  Tensor* out) {
+  return std::make_unique<ElementFunction>(std::move(name), function, dropout, in, out);
 }
 std::unique_ptr<Op> make_rescaling(std::string name, const model::Rescaling& rescaling, Tensor* in,
                                    Tensor* out) {

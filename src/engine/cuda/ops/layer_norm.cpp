@@ -35,7 +35,11 @@ class LayerNorm final : public Op {
     n.gradient = pass.at(out_->gradient), n.splits = partials_.splits();
     if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
     n.gamma_partials = partials_.gamma(pass), n.beta_partials = partials_.beta(pass);
-    check(launch_layer_norm_backward(n, pass.stream), "layer normalisation's gradients");
+    const char* doing = "layer normalisation's gradients";
+    if (n.input_gradient) check(launch_layer_norm_data(n, pass.stream), doing);
+    if (!n.gamma_partials && !n.beta_partials) return;
+    const Aside aside(pass);
+    check(launch_layer_norm_weights(n, pass.stream), doing);
   }
 
  private:

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/matmul.h"
 #include "engine/cuda/ops/packed_tiles.h"
 #include "engine/cuda/ops/product.h"
@@ -48,6 +49,7 @@ class MatmulProduct final : public ProductOp {
 
   void claim(Planner& planner) override {
     planner.claim_scratch(matmul_workspace_bytes, 0);
+    planner.claim_branch_scratch(matmul_workspace_bytes);
     if (packed_) {
       const core::Bytes input =
           static_cast<core::Bytes>(shape_.in_floats()) * sizeof(std::uint16_t);
@@ -57,25 +59,38 @@ class MatmulProduct final : public ProductOp {
         input_ = planner.claim_samples(input);
       else
         planner.claim_packed_input(input);
-      kernel_ = planner.claim(static_cast<core::Bytes>(kernel_floats()) * sizeof(std::uint16_t));
+      if (!weights_.operands)
+        kernel_ = planner.claim(static_cast<core::Bytes>(kernel_floats()) * sizeof(std::uint16_t));
     }
     if (!planner.training()) return;
     coded_ = relu_ || dropout_;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     const bool handed = out_->gradient_terms.terms > 0;
     if ((packed_ || coded_) && !handed)
-      planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.out_floats()) *
-                                    (packed_ ? sizeof(std::uint16_t) : sizeof(float)));
+      gradient_ = planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.out_floats()) *
+                                                (packed_ ? sizeof(std::uint16_t) : sizeof(float)));
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = splits(planner.chip());
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
+    if (weights_.operands)
+      kernel_partials_.operands = *weights_.operands,
+      kernel_partials_.operand_count = kernel_floats();
+    // With few samples a product of its own for the weight gradient costs more than the update does
+    // with it.
+    kernel_partials_.in_place = dense(shape_) && planner.micro_batch() <= thin_most_samples &&
+                                !packed_ && !weights_.operands;
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(
         rows_of(shape_, planner.micro_batch()) / rows_each, 1, 4 * planner.chip().multiprocessors));
-    if (!weights_.bias) return;
+    if (out_->gradient_sum_slices > 0) slices_ = out_->gradient_sum_slices;
+    if (!weights_.bias) {
+      out_->gradient_sum_slices = 0;
+      return;
+    }
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
     bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
+    bias_partials_.in_place = kernel_partials_.in_place;
     if (handed) out_->gradient_sums = bias_partials_.offset, out_->gradient_sum_slices = slices_;
   }
   std::vector<PartialGradients> partials() const override {
@@ -101,7 +116,7 @@ class MatmulProduct final : public ProductOp {
     const void* gradient = pass.at(out_->gradient);
     if (out_->gradient_terms.terms == 0 && (packed_ || coded_ || weights_.bias)) {
       route(pass);
-      if (packed_ || coded_) gradient = pass.packed_gradient;
+      if (packed_ || coded_) gradient = packed_gradient(pass);
     }
     Matmul m = common(pass);
     if (wants_input_gradient) {
@@ -110,6 +125,8 @@ class MatmulProduct final : public ProductOp {
       m.factor = in_->gradient_scale, m.to = pass.at(in_->gradient);
       run(m);
     }
+    if (kernel_partials_.in_place && pass.in_place.weights) return update_in_place(pass);
+    const Aside aside(pass);
     m = common(pass);
     m.rows = shape_.channels, m.columns = shape_.filters;
     m.splits = kernel_partials_.splits, m.depth = rows_of(shape_, pass.count) / m.splits;
@@ -134,12 +151,16 @@ class MatmulProduct final : public ProductOp {
   std::uint16_t* packed_input(const Pass& pass) const {
     return input_ ? pass.at<std::uint16_t>(*input_) : pass.packed_input;
   }
+  std::uint16_t* packed_gradient(const Pass& pass) const {
+    return gradient_ ? pass.at<std::uint16_t>(*gradient_) : pass.packed_gradient;
+  }
   const void* input(const Pass& pass) const {
     return packed_ ? static_cast<const void*>(packed_input(pass)) : pass.at(in_->value);
   }
   const void* kernel(const Pass& pass) const {
-    return packed_ ? static_cast<const void*>(pass.at<std::uint16_t>(kernel_))
-                   : pass.weights + weights_.kernel;
+    if (!packed_) return pass.weights + weights_.kernel;
+    return weights_.operands ? pass.operands + operand_bytes(pass.math) * *weights_.operands
+                             : pass.at<std::byte>(kernel_);
   }
   Matmul common(const Pass& pass) const {
     Matmul m;
@@ -157,9 +178,11 @@ class MatmulProduct final : public ProductOp {
     if (in_->value_terms.terms == 0)
       p.each[0] = flat(pass.at(in_->value), packed_input(pass), rows_of(shape_, pass.count),
                        shape_.channels);
-    p.each[1] = flat(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_),
-                     shape_.channels, shape_.filters);
-    check(launch_packing(p, pass.stream), "packing operands");
+    if (!weights_.operands)
+      p.each[1] = flat(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_),
+                       shape_.channels, shape_.filters);
+    if (p.each[0].rows + p.each[1].rows > 0)
+      check(launch_packing(p, pass.stream), "packing operands");
   }
 
   void finish(const Pass& pass) const {
@@ -175,15 +198,25 @@ class MatmulProduct final : public ProductOp {
     check(launch_finishing(f, pass.stream), "a matrix product's activation");
   }
 
+  void update_in_place(const Pass& pass) const {
+    GemmPart part = product_part(shape_, pass.count);
+    part.tiles_n = tiles(shape_.filters, thin_columns);
+    part.input = pass.at(in_->value), part.gradient = pass.at(out_->gradient);
+    part.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
+    part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    check(launch_thin_update({part, pass.in_place.from(weights_.kernel)}, pass.stream),
+          "an update");
+  }
+
   // The gradient after ReLU and dropout, and the bias's.
   void route(const Pass& pass) const {
     GradientPacking p{};
     p.gradient = pass.at(out_->gradient), p.terms = 1;
     p.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     if (packed_)
-      p.to = pass.packed_gradient;
+      p.to = packed_gradient(pass);
     else if (coded_)
-      p.floats = reinterpret_cast<float*>(pass.packed_gradient);
+      p.floats = reinterpret_cast<float*>(packed_gradient(pass));
     p.rows = static_cast<int>(rows_of(shape_, pass.count)), p.filters = shape_.filters;
     p.pool = 1, p.slices = slices_;
     if (weights_.bias) p.sums = pass.partials + bias_partials_.offset;
@@ -195,7 +228,8 @@ class MatmulProduct final : public ProductOp {
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
   bool packed_, coded_ = false;
-  std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> input_;     // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> gradient_;  // after ReLU and dropout
   core::Bytes kernel_ = 0, code_ = 0;
   int slices_ = 1;
   PartialGradients kernel_partials_, bias_partials_;

@@ -1,5 +1,6 @@
 #include "engine/cuda/ops/norm.h"
 
+#include "engine/cuda/kernels/norm_held.h"
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/ops/scale_shift.h"
 
@@ -15,15 +16,17 @@ class Norm final : public Op {
     std::string text = "batch normalisation";
     if (fusion_.activation != model::Activation::linear) text += ", activation";
     if (fusion_.pooled) text += ", max pooling";
+    if (held_.slices > 0) text += held_.slices > 1 ? ", in clusters" : ", in one kernel";
     return text;
   }
   void claim(Planner& planner) override {
-    shares_ = shares_of(planner);
+    shares_ = share_norm(rows(planner), padded(), planner.chip().multiprocessors);
+    held_ = held(planner);
     if (!planner.training()) return;
     const core::Bytes bytes = static_cast<core::Bytes>(weights_.floats) * sizeof(float);
     mean_ = planner.claim(bytes), scale_ = planner.claim(bytes);
     if (fusion_.pooled) code_ = planner.claim_samples(static_cast<core::Bytes>(out_->floats()));
-    if (shares_.slices > 1) {
+    if (held_.slices == 0) {
       planner.claim_scratch(2 * static_cast<core::Bytes>(shares_.slices) * bytes, padded());
       means_ = planner.claim(2 * bytes);
     }
@@ -32,12 +35,16 @@ class Norm final : public Op {
   std::vector<PartialGradients> partials() const override { return partials_.list(); }
   bool writes_terms() const override { return true; }
   bool writes_gradient_terms(const Planner& planner) const override {
-    return wants_input_gradient && shares_of(planner).slices > 1;
+    // The sums of a flattened image's elements are not those of its channels.
+    const bool per_channel = !fusion_.per_position || in_->positions() == 1;
+    return wants_input_gradient && planner.training() && per_channel;
   }
+  int gradient_sum_slices(const Planner& planner) const override { return held(planner).slices; }
   void forward(Pass& pass) const override {
     NormPass n = common(pass);
     n.output = pass.at(out_->value), n.output_terms = out_->value_terms;
-    check(launch_norm(n, pass.stream), "batch normalisation");
+    check(held_.slices == 0 ? launch_norm(n, pass.stream) : launch_held(n, false, pass.stream),
+          "batch normalisation");
   }
   void backward(Pass& pass) const override {
     NormPass n = common(pass);
@@ -46,14 +53,20 @@ class Norm final : public Op {
     n.input_gradient_terms = in_->gradient_terms, n.sum_slices = in_->gradient_sum_slices;
     if (n.sum_slices > 0) n.sums = pass.partials + in_->gradient_sums;
     n.gamma_gradient = partials_.gamma(pass), n.beta_gradient = partials_.beta(pass);
-    check(launch_norm_backward(n, pass.stream), "batch normalisation's gradients");
+    check(held_.slices == 0 ? launch_norm_backward(n, pass.stream)
+                            : launch_held(n, true, pass.stream),
+          "batch normalisation's gradients");
   }
 
  private:
-  NormShares shares_of(const Planner& planner) const {
-    return share_norm(rows(static_cast<int>(planner.micro_batch())), padded(),
-                      planner.chip().multiprocessors);
+  NormShares held(const Planner& planner) const {
+    if (!planner.training()) return {0, 0};
+    return share_norm_held(rows(planner), fusion_.pooled, padded(), planner.chip().warpgroups);
   }
+  static cudaError_t launch_held(const NormPass& n, bool backward, cudaStream_t stream) {
+    return (n.slices > 1 ? launch_norm_in_clusters : launch_norm_held)(n, backward, stream);
+  }
+  int rows(const Planner& planner) const { return rows(static_cast<int>(planner.micro_batch())); }
   int rows(int count) const { return fusion_.per_position ? count : count * in_->positions(); }
   int padded() const { return static_cast<int>(weights_.floats); }
 
@@ -72,14 +85,15 @@ class Norm final : public Op {
     n.moving_mean = pass.weights + weights_.moving_mean;
     n.moving_variance = pass.weights + weights_.moving_variance;
     n.mean = pass.at(mean_), n.scale = pass.at(scale_);
-    n.columns = shares_.columns, n.slices = shares_.slices;
+    const NormShares& shares = held_.slices > 0 ? held_ : shares_;
+    n.columns = shares.columns, n.slices = shares.slices;
     n.partials = pass.scratch, n.tickets = pass.tickets, n.means = pass.at(means_);
     return n;
   }
   model::BatchNormalization norm_;
   NormFusion fusion_;
   NormWeights weights_;
-  NormShares shares_;
+  NormShares shares_, held_;  // in two kernels, or in one if that has slices
   core::Bytes mean_ = 0, scale_ = 0, means_ = 0, code_ = 0;
   ScaleShiftPartials partials_;
 };

@@ -41,7 +41,9 @@ class PackedProduct final : public ProductOp {
       input_ = planner.claim_samples(input_bytes);
     else
       planner.claim_packed_input(input_bytes);
-    kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
+    cached_ =
+        weights_.operands && packed_terms(planner.math()) == 1 && channels_ == shape_.channels;
+    if (!cached_) kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
     const auto choose = [&](const ProductSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
     };
@@ -56,18 +58,25 @@ class PackedProduct final : public ProductOp {
     if (wants_input_gradient) claim_scratch(data_, sizes.data);
     weight_gradient_ = choose(sizes.weights);
     if (out_->gradient_terms.terms == 0)
-      planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.positions() * shape_.filters) *
-                                    terms_bytes);
+      gradient_ = planner.claim_packed_gradient(
+          static_cast<core::Bytes>(shape_.positions() * shape_.filters) * terms_bytes);
     coded_ = relu_ || shape_.pool == 2 || dropout_;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = weight_gradient_.splits;
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
+    if (weights_.operands)
+      kernel_partials_.operands = *weights_.operands,
+      kernel_partials_.operand_count = kernel_floats();
     // Rows of the gradient per slice, whose sums are the bias gradients.
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(micro_batch_ * shape_.windows() / rows_each,
                                                         1, 4 * planner.chip().multiprocessors));
-    if (!weights_.bias) return;
+    if (out_->gradient_sum_slices > 0) slices_ = out_->gradient_sum_slices;
+    if (!weights_.bias) {
+      out_->gradient_sum_slices = 0;
+      return;
+    }
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
     bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
@@ -112,6 +121,7 @@ class PackedProduct final : public ProductOp {
       part.input_gradient = pass.at(in_->gradient);
       pass.run_packed(part, data_.columns);
     }
+    const Aside aside(pass, !input_);
     if (!input_) pack(pass, false);
     GemmPart part = common(pass, weight_gradient_, sizes.weights);
     part.kind = GemmKind::weights, part.phases = 1;
@@ -139,6 +149,9 @@ class PackedProduct final : public ProductOp {
   std::uint16_t* packed_input(const Pass& pass) const {
     return input_ ? pass.at<std::uint16_t>(*input_) : pass.packed_input;
   }
+  std::uint16_t* packed_gradient(const Pass& pass) const {
+    return gradient_ ? pass.at<std::uint16_t>(*gradient_) : pass.packed_gradient;
+  }
   void pack(const Pass& pass, bool with_kernel) const {
     Packings p{};
     p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
@@ -151,16 +164,17 @@ class PackedProduct final : public ProductOp {
       p.each[0] = pack(pass.at(in_->value), packed_input(pass),
                        std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(),
                        channels_, shape_.channels);
-    if (with_kernel)
+    if (with_kernel && !cached_)
       p.each[1] =
           pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
                kernel_term(), channels_ * shape_.filters, shape_.channels * shape_.filters);
-    check(launch_packing(p, pass.stream), "packing operands");
+    if (p.each[0].rows + p.each[1].rows > 0)
+      check(launch_packing(p, pass.stream), "packing operands");
   }
   void pack_gradient(const Pass& pass) const {
     const GemmPart part = product_part(shape_, pass.count);
     GradientPacking p{};
-    p.gradient = pass.at(out_->gradient), p.to = pass.packed_gradient, p.term = gradient_term();
+    p.gradient = pass.at(out_->gradient), p.to = packed_gradient(pass), p.term = gradient_term();
     p.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
     p.rows = pass.count * shape_.windows(), p.filters = shape_.filters, p.pool = shape_.pool;
@@ -185,9 +199,11 @@ class PackedProduct final : public ProductOp {
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
     part.packed_input = packed_input(pass), part.input_term = input_term();
     part.packed_gradient = out_->gradient_terms.terms > 0 ? pass.at<std::uint16_t>(out_->gradient)
-                                                          : pass.packed_gradient;
+                                                          : packed_gradient(pass);
     part.gradient_term = gradient_term();
-    part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
+    part.operands = cached_ ? pass.operands + operand_bytes(pass.math) * *weights_.operands
+                            : pass.at<std::byte>(kernel_);
+    part.operand_term = kernel_term();
     part.by_packed_channels = part.by_channels;
     part.by_channels = Divider(static_cast<std::uint32_t>(channels_));
     return part;
@@ -199,8 +215,10 @@ class PackedProduct final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   std::int64_t micro_batch_ = 1;
-  std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> input_;     // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> gradient_;  // packed
   core::Bytes kernel_ = 0, code_ = 0;
+  bool cached_ = false;  // its kernel, by the update
   bool coded_ = false;
   int slices_ = 1;
   PackedTiles forward_, data_, weight_gradient_;

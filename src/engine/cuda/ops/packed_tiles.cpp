@@ -44,6 +44,7 @@ double clocks(const Chip& chip, const ProductSize& size, Math math, const Packed
 }
 
 double packing_clocks(double elements, Math math, double bytes_read) {
+  if (elements == 0) return 0;
   return elements * (bytes_read + 2 * packed_terms(math)) / bytes_a_clock + launch_clocks;
 }
 
@@ -106,10 +107,12 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   const ConvShape s = packed_shape(c.shape);
   const PackedSizes sizes(s, c.count), plain_sizes(c.shape, c.count);
   // A product of a few microseconds is not worth two more launches, even less if splits of the
-  // depth must be added.
+  // depth must be added; but others may launch them anyway.
   const ProductSize& forward = plain_sizes.forward;
   constexpr std::int64_t few_rows = 8 * packed_rows;
-  const double little = forward.rows < few_rows ? 1e9 : 2.8e8;  // multiplications
+  const bool packed_anyway = c.input_packed && c.gradient_packed;
+  const bool few = forward.rows < few_rows;
+  const double little = packed_anyway ? (few ? 5e7 : 2e7) : few ? 1e9 : 2.8e8;  // multiplications
   if (static_cast<double>(forward.rows * forward.columns * forward.depth) < little) return false;
   const auto count = static_cast<double>(c.count);
   // Groups of eight that each belong to a different tap are scattered in memory.
@@ -120,9 +123,14 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   const auto plain_clocks = [&](const ProductSize& size) {
     const TileChoice choice =
         size.weights ? choose_weight_tiles(chip, size) : choose_tiles(chip, size);
-    return expected_clocks(chip, size, choice, c.math);
+    // Of few rounds of large tiles: 9 to 18 µs were measured where one or two were expected.
+    constexpr double slow_start = 8000;
+    const bool slow = packed_anyway && !size.weights && choice.tile != TileKind::small;
+    return expected_clocks(chip, size, choice, c.math) + (slow ? slow_start : 0);
   };
-  double packed = packing_clocks(count * s.in_floats() + s.depth() * s.filters, c.math, 4);
+  double packed = packing_clocks(
+      (c.input_packed ? 0 : count * s.in_floats()) + (c.kernel_packed ? 0 : s.depth() * s.filters),
+      c.math, 4);
   double plain = 0;
   if (!c.few_channels) {
     packed += scattered * packed_clocks(sizes.forward);
@@ -130,11 +138,12 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
              stored_clocks(forward, choose_tiles(chip, forward)) / (s.pool * s.pool);
   }
   if (c.training) {
-    packed +=
-        packed_clocks(sizes.weights) + packing_clocks(count * s.positions() * s.filters, c.math, 5);
+    packed += packed_clocks(sizes.weights) +
+              packing_clocks(c.gradient_packed ? 0 : count * s.positions() * s.filters, c.math, 5);
     plain += plain_clocks(plain_sizes.weights);
     if (c.wants_input_gradient) {
-      packed += share_of_taps(s) * packed_clocks(sizes.data) + launch_clocks;
+      packed +=
+          share_of_taps(s) * packed_clocks(sizes.data) + (c.gradient_packed ? 0 : launch_clocks);
       plain += share_of_taps(s) * plain_clocks(plain_sizes.data);
     }
   }

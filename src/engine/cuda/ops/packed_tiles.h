@@ -27,6 +27,8 @@ struct PackingCase {
   bool training, wants_input_gradient;
   Math math;
   bool few_channels;  // the forward pass has its own kernel, packed or not
+  // What its producer, the update, or the operation behind it packs already.
+  bool input_packed = false, kernel_packed = false, gradient_packed = false;
 };
 bool packing_pays(const Chip& chip, const PackingCase& c);
 

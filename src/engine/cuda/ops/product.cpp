@@ -41,9 +41,13 @@ bool choose_on_chip(const Chip& chip, GemmPart& part) {
   const int rows = forward ? part.shape.positions() : part.shape.in_h * part.shape.in_w;
   part.tiles_m = std::clamp(multiprocessors / (part.count * part.tiles_n), 1, tiles(rows, 32));
   if (on_chip_shared_bytes(part.kind, part.shape, samples, sizeof(float),
-                           part.tiles_m * part.tiles_n) > chip.shared_bytes)
-    part.tiles_m = part.tiles_n = 1;
-  return true;
+                           part.tiles_m * part.tiles_n) <= chip.shared_bytes)
+    return true;
+  part.tiles_m = part.tiles_n = 1;
+  // One block per sample would leave most of the chip idle: other kernels divide samples more
+  // finely, but only these add slices of a gradient.
+  const bool few = 4 * part.count <= multiprocessors;
+  return part.kind == GemmKind::weights || part.gradient_slices > 1 || !few;
 }
 
 }  // namespace

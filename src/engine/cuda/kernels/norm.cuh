@@ -1,0 +1,292 @@
+#pragma once
+#include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/terms.cuh"
+
+// Batch normalisation, and the following activation and 2×2 max pooling. A block has up to 32
+// vectors of four features (`columns`) and a share of the rows (sample, position), over which its
+// groups of threads iterate.
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr int threads = 512;
+
+inline dim3 norm_blocks(const NormPass& n, int slices) {
+  const int wide = 4 * n.columns;
+  return dim3(static_cast<unsigned>((n.padded + wide - 1) / wide), static_cast<unsigned>(slices));
+}
+
+// Mean and sum of squared deviations of `n` values.
+struct Moments {
+  float n;
+  float4 mean, square;
+};
+__device__ Moments merged(const Moments& a, const Moments& b) {
+  if (b.n == 0) return a;
+  if (a.n == 0) return b;
+  Moments m;
+  m.n = a.n + b.n;
+  const float share = b.n / m.n, weight = a.n * share;
+  const float4 d = b.mean - a.mean;
+  m.mean = a.mean + d * share;
+  m.square = a.square + b.square + d * d * weight;
+  return m;
+}
+struct Totals {
+  float4 gradient, product;  // Σ g and Σ g (x − mean)
+};
+__device__ Totals merged(const Totals& a, const Totals& b) {
+  return {a.gradient + b.gradient, a.product + b.product};
+}
+
+__device__ float4 merged(float4 a, float4 b) { return a + b; }
+
+// This thread's part: its features, and its group's share of the rows.
+struct Place {
+  int column, group, groups, feature;
+  bool real;
+  int begin, end;  // rows of the block
+  __device__ Place(const NormPass& n, int rows) {
+    column = threadIdx.x % n.columns, group = threadIdx.x / n.columns, groups = threads / n.columns;
+    feature = (blockIdx.x * n.columns + column) * 4;
+    real = group < groups && feature < n.padded;
+    const int slices = static_cast<int>(gridDim.y), share = (rows + slices - 1) / slices;
+    begin = min(static_cast<int>(blockIdx.y) * share, rows), end = min(begin + share, rows);
+  }
+  __device__ int rows_of_slice(const NormPass& n, int slice) const {
+    const int share = (n.rows + n.slices - 1) / n.slices;
+    return max(0, min(share, n.rows - slice * share));
+  }
+};
+
+// The same value of the lane `distance` further.
+template <class T>
+__device__ T shuffled_down(const T& mine, int distance) {
+  static_assert(sizeof(T) % sizeof(float) == 0);
+  T other;
+  const auto* from = reinterpret_cast<const float*>(&mine);
+  auto* to = reinterpret_cast<float*>(&other);
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(T) / sizeof(float)); ++i)
+    to[i] = __shfl_down_sync(0xffffffffu, from[i], distance);
+  return other;
+}
+
+// Merges the values of all groups, in a fixed order; group 0 gets the result. Only the first
+// `width` have values that are not zero.
+template <class T>
+__device__ T over_groups(T mine, const Place& p, int width, int columns, T* shared) {
+  __syncthreads();
+  if (columns & (columns - 1)) {
+    while (width > 1) {
+      const int half = (width + 1) / 2;
+      if (p.group >= half && p.group < width) shared[(p.group - half) * columns + p.column] = mine;
+      __syncthreads();
+      if (p.group + half < width) mine = merged(mine, shared[p.group * columns + p.column]);
+      __syncthreads();
+      width = half;
+    }
+    return mine;
+  }
+  // First in each warp, then each column's warps.
+  constexpr int warps = threads / 32;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int distance = columns; distance < 32; distance *= 2)
+    mine = merged(mine, shuffled_down(mine, distance));
+  if (lane < columns) shared[warp * columns + lane] = mine;
+  __syncthreads();
+  for (int column = warp; column < columns; column += warps) {
+    T value = shared[lane % warps * columns + column];
+#pragma unroll
+    for (int distance = warps / 2; distance > 0; distance /= 2)
+      value = merged(value, shuffled_down(value, distance));
+    if (lane == 0) shared[threads + column] = value;
+  }
+  __syncthreads();
+  return shared[threads + p.column];
+}
+constexpr int group_places = threads + most_norm_columns;  // of `shared`
+
+struct Features {
+  float4 mean, factor, shift;
+};
+__device__ float4 scaled_by_gamma(const NormPass& n, int feature, float4 scale) {
+  return n.gamma ? scale * load4(n.gamma + feature) : scale;
+}
+__device__ float4 shift_of(const NormPass& n, int feature) {
+  return n.beta ? load4(n.beta + feature) : float4{};
+}
+
+__device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
+  return each((x - f.mean) * f.factor + f.shift, [&](float z) { return activated(n.function, z); });
+}
+// Some functions are not zero at zero, but the padding must be.
+__device__ float4 without_padding(const NormPass& n, int feature, float4 y) {
+  const int channel = feature % n.pitch;
+  return {y.x, channel + 1 < n.channels ? y.y : 0.f, channel + 2 < n.channels ? y.z : 0.f,
+          channel + 3 < n.channels ? y.w : 0.f};
+}
+
+// The first of a window's four rows.
+__device__ std::int64_t corner_of(const NormPass& n, int window) {
+  const int line = n.by_windows_x.quotient(window);  // of all samples
+  return std::int64_t{line} * (2 * n.width) + 2 * (window - line * n.by_windows_x.divisor);
+}
+__device__ int row_in_window(const NormPass& n, int slot) { return slot / 2 * n.width + slot % 2; }
+
+__device__ void apply_pooled(const NormPass& n, const Place& p, const Features& f) {
+  for (int window = p.begin + p.group; window < p.end; window += p.groups) {
+    const float* from = n.input + corner_of(n, window) * n.padded + p.feature;
+    float4 x[4];
+#pragma unroll
+    for (int slot = 0; slot < 4; ++slot)
+      x[slot] = load4(from + std::int64_t{row_in_window(n, slot)} * n.padded);
+    float best[4];
+    std::uint8_t code[4];
+#pragma unroll
+    for (int slot = 0; slot < 4; ++slot) {
+      const float4 y4 = normalised(n, f, x[slot]);
+      const float y[4] = {y4.x, y4.y, y4.z, y4.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (slot == 0 || beats(y[i], best[i]))
+          best[i] = y[i], code[i] = static_cast<std::uint8_t>(slot);
+    }
+    const std::int64_t to = std::int64_t{window} * n.padded + p.feature;
+    store_value4(n.output, n.output_terms, to,
+                 without_padding(n, p.feature, {best[0], best[1], best[2], best[3]}));
+    if (n.code) *reinterpret_cast<uchar4*>(n.code + to) = {code[0], code[1], code[2], code[3]};
+  }
+}
+
+__device__ void apply(const NormPass& n, const Place& p, const Features& f) {
+  constexpr int at_once = 4;
+  const float* from = n.input + p.feature;
+  for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
+    float4 x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (row + i * p.groups < p.end)
+        x[i] = load4(from + std::int64_t{row + i * p.groups} * n.padded);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (row + i * p.groups < p.end)
+        store_value4(n.output, n.output_terms,
+                     std::int64_t{row + i * p.groups} * n.padded + p.feature,
+                     without_padding(n, p.feature, normalised(n, f, x[i])));
+  }
+}
+
+__device__ Moments moments_of(const NormPass& n, const Place& p) {
+  constexpr int at_once = 8;
+  Moments m{};
+  if (!p.real || p.begin + p.group >= p.end) return m;
+  const float* from = n.input + p.feature;
+  // Deviations from this thread's first value: their squares lose no precision to a large mean.
+  const float4 pivot = load4(from + std::int64_t{p.begin + p.group} * n.padded);
+  float4 sum{}, square{};
+  for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
+    float4 x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      x[i] = row + i * p.groups < p.end ? load4(from + std::int64_t{row + i * p.groups} * n.padded)
+                                        : pivot;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const float4 d = x[i] - pivot;
+      sum = sum + d, square = square + d * d;
+    }
+  }
+  m.n = static_cast<float>((p.end - p.begin - p.group + p.groups - 1) / p.groups);
+  const float4 off = sum * (1 / m.n);
+  m.mean = pivot + off, m.square = square - sum * off;
+  return m;
+}
+
+// The gradient after the normalisation, through the activation.
+__device__ float4 let_through(const NormPass& n, const Features& f, float4 x, float4 g) {
+  if (n.function == Function::linear) return g;
+  return through_activation(n.function, normalised(n, f, x), g);
+}
+
+// Calls `use(place, x, gradient)` for each vector before the pooling.
+template <bool pooled, class Use>
+__device__ void each_gradient(const NormPass& n, const Place& p, const Features& f, Use use) {
+  if constexpr (pooled) {
+    for (int window = p.begin + p.group; window < p.end; window += p.groups) {
+      const std::int64_t from = std::int64_t{window} * n.padded + p.feature;
+      const std::int64_t corner = corner_of(n, window) * n.padded + p.feature;
+      const float4 g = load4(n.gradient + from);
+      const uchar4 code = *reinterpret_cast<const uchar4*>(n.code + from);
+      float4 x[4];
+#pragma unroll
+      for (int slot = 0; slot < 4; ++slot)
+        x[slot] = load4(n.input + corner + std::int64_t{row_in_window(n, slot)} * n.padded);
+#pragma unroll
+      for (int slot = 0; slot < 4; ++slot)
+        use(corner + std::int64_t{row_in_window(n, slot)} * n.padded, x[slot],
+            let_through(n, f, x[slot],
+                        {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f,
+                         code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f}));
+    }
+    return;
+  }
+  constexpr int at_once = 4;
+  for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
+    float4 x[at_once], g[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (const std::int64_t at = std::int64_t{row + i * p.groups} * n.padded + p.feature;
+          row + i * p.groups < p.end)
+        x[i] = load4(n.input + at), g[i] = load4(n.gradient + at);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (row + i * p.groups < p.end)
+        use(std::int64_t{row + i * p.groups} * n.padded + p.feature, x[i],
+            let_through(n, f, x[i], g[i]));
+  }
+}
+
+// Means of the gradient and of its product with the normalised input.
+struct Means {
+  float4 gradient, product;
+};
+// Returns the sum of what it writes.
+template <bool pooled>
+__device__ float4 apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
+                                 const Means& means) {
+  const float4 by_distance = means.product * scale;
+  float4 sum{};
+  each_gradient<pooled>(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
+    const float4 v = f.factor * (g - means.gradient - (x - f.mean) * by_distance);
+    store_value4(n.input_gradient, n.input_gradient_terms, at, v);
+    sum = sum + v;
+  });
+  return sum;
+}
+
+// Stores the gradients of scale and shift; returns the means.
+__device__ Means settle_totals(const NormPass& n, int feature, const Totals& t, float4 scale,
+                               bool stores) {
+  const float4 product = t.product * scale;
+  if (stores && n.gamma_gradient) store4(n.gamma_gradient + feature, product);
+  if (stores && n.beta_gradient) store4(n.beta_gradient + feature, t.gradient);
+  const float each_row = 1 / static_cast<float>(n.rows);
+  return {t.gradient * each_row, product * each_row};
+}
+
+__device__ void store_sums(const NormPass& n, const Place& p, float4 sum, float4* shared) {
+  sum = over_groups(sum, p, p.groups, n.columns, shared);
+  if (p.real && p.group == 0) store4(n.sums + std::int64_t{blockIdx.y} * n.padded + p.feature, sum);
+}
+
+template <bool pooled>
+__device__ Totals totals_of(const NormPass& n, const Place& p, const Features& f) {
+  Totals t{};
+  each_gradient<pooled>(n, p, f, [&](std::int64_t, float4 x, float4 g) {
+    t.gradient = t.gradient + g, t.product = t.product + g * (x - f.mean);
+  });
+  return t;
+}
+
+}  // namespace
+}  // namespace sweetspot::engine::cuda
