@@ -73,7 +73,7 @@ TEST(CudaNormPlan, UsesClustersBetweenOneBlockAndTwoKernels) {
   const model::Network network = model::read_keras(normalised, "normalised");
   if (in_clusters(network, 16) == 0) GTEST_SKIP() << "this GPU's kernels have no clusters";
   EXPECT_EQ(in_clusters(network, 2), 0);
-  EXPECT_EQ(in_clusters(network, 16), 3);
+  EXPECT_EQ(in_clusters(network, 16), 4);
   EXPECT_EQ(in_clusters(network, 4000), 0);
 }
 

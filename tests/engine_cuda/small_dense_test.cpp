@@ -42,7 +42,8 @@ class CudaSmallDense : public ::testing::TestWithParam<Precision> {
   cuda::Options options;
 };
 
-// They compute in fp32 whatever the precision; the gradient of the head's weights does not.
+// They compute in fp32 whatever the precision; the gradient of the head's weights does not, nor do,
+// with more than four samples, the layers without a normalisation.
 TEST_P(CudaSmallDense, HasTheCpusGradients) {
   const auto gpu = cuda::make_trainer(network, options);
   const auto cpu = cpu::make_trainer(network, options.trainer);
@@ -50,9 +51,14 @@ TEST_P(CudaSmallDense, HasTheCpusGradients) {
     SCOPED_TRACE(size);
     ASSERT_EQ(few_weights(*cuda::plan(network, options, size, false)), size <= 4 ? 6 : 3);
     const GoldenBatch batch(network, true, size, 0);
+    const bool rounds = GetParam() != Precision::fp32 && size > 4;
     const double expected = cpu->accumulate(batch.view(), size).loss;
-    EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-4 * expected);
-    expect_near(gpu->gradients(), cpu->gradients(), GetParam() == Precision::bf16 ? 6e-3 : 2e-3);
+    EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected,
+                (rounds ? 5e-3 : 1e-4) * expected);
+    expect_near(gpu->gradients(), cpu->gradients(),
+                rounds                          ? 0.1
+                : GetParam() == Precision::bf16 ? 6e-3
+                                                : 2e-3);
   }
 }
 
