@@ -168,7 +168,6 @@ struct PartialGradients {
   int splits = 1;
   bool early = false;     // not of the last launch of the backward pass
   bool in_place = false;  // the operation updates these weights itself, if a pass allows it
-  std::size_t op = 0;     // its index in the program
   std::int64_t operands = 0, operand_count = 0;  // the first of them are also cached as operands
   std::size_t op = 0;                            // whose backward pass makes them
 };
