@@ -3,10 +3,10 @@
 #include <optional>
 #include <span>
 
+#include "engine/cpu/ops/bf16_pool_gradient.h"
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_input.h"
 #include "engine/cpu/ops/gather.h"
-#include "engine/cpu/ops/rounded_winners.h"
 #include "engine/cpu/ops/winograd.h"
 #include "engine/cpu/scratch.h"
 

@@ -1,6 +1,6 @@
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_channels.h"
-#include "engine/cuda/kernels/terms.cuh"
+#include "engine/cuda/kernels/split_floats.cuh"
 
 // A first convolution has so few multiplications per output that tensor cores would wait for their
 // operands: each thread reads pixels in place and multiplies them, in fp32, by its filters' kernels

@@ -1,7 +1,7 @@
 #include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/kernels/gemm.cuh"
 #include "engine/cuda/kernels/lanes.cuh"
-#include "engine/cuda/kernels/optimizer.cuh"
+#include "engine/cuda/kernels/optimizer_rules.cuh"
 
 // Products of a dense layer with so few samples that reading its weights dominates: each weight is
 // read once, into registers, and multiplied with all samples there, in fp32.

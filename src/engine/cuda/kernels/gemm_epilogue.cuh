@@ -3,7 +3,7 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/loaders.cuh"
-#include "engine/cuda/kernels/terms.cuh"
+#include "engine/cuda/kernels/split_floats.cuh"
 
 // The epilogues of a product: bias, activation, pooling and dropout of a layer's output, the input
 // gradient, or the weight gradient.

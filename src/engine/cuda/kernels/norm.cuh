@@ -1,6 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/activation.cuh"
-#include "engine/cuda/kernels/terms.cuh"
+#include "engine/cuda/kernels/split_floats.cuh"
 
 // Batch normalisation, and the following activation and 2×2 max pooling. A block has up to 32
 // vectors of four features (`columns`) and a share of the rows (sample, position), over which its

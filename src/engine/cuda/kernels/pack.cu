@@ -2,7 +2,7 @@
 #include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/packing.h"
-#include "engine/cuda/kernels/terms.cuh"
+#include "engine/cuda/kernels/split_floats.cuh"
 
 // Operands for the products of packed_product.cuh.
 namespace sweetspot::engine::cuda {

@@ -1,8 +1,8 @@
 #include "engine/cuda/ops/norm.h"
 
 #include "engine/cuda/kernels/norm_held.h"
-#include "engine/cuda/ops/plain.h"
 #include "engine/cuda/ops/scale_shift.h"
+#include "engine/cuda/ops/unfused_layers.h"
 
 namespace sweetspot::engine::cuda {
 namespace {

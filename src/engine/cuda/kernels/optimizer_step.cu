@@ -1,7 +1,7 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/math.cuh"
-#include "engine/cuda/kernels/optimizer.cuh"
+#include "engine/cuda/kernels/optimizer_rules.cuh"
 #include "engine/cuda/kernels/ranks.h"
 
 // One pass over all parameters: partial gradients are summed in the order of their splits and go

@@ -1,4 +1,4 @@
-#include "engine/cpu/ops/rounded_winners.h"
+#include "engine/cpu/ops/bf16_pool_gradient.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/cuda/ops/plain.h"
+#include "engine/cuda/ops/unfused_layers.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
