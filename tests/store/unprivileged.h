@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "words.h"
+
 namespace sweetspot::tests {
 
 // During its lifetime, root becomes nobody, so that file permissions apply. Does nothing for other
@@ -11,6 +13,7 @@ namespace sweetspot::tests {
 class Unprivileged {
  public:
   Unprivileged() {
+    Words::of(__FILE__);  // nobody may not enter the folder of the sources
     constexpr uid_t nobody = 65534;
     if (was_root_ && seteuid(nobody) != 0) throw std::runtime_error("root cannot become nobody");
   }
