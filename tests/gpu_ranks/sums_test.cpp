@@ -168,7 +168,9 @@ TEST(GpuRanks, ThatShareAGpuSumThroughTheHost) {
   REQUIRE_GPU();
   const collective::GpuRanks joined = collective::join_gpus(host_ranks(), 0);
   EXPECT_EQ(joined.sharing, host_ranks().size());
-  if (host_ranks().size() > 1) EXPECT_NE(joined.why_not_nccl, "");
+  if (host_ranks().size() > 1) {
+    EXPECT_NE(joined.why_not_nccl, "");
+  }
   const OnGpu values(100);
   const auto stream = static_cast<cudaStream_t>(joined.group->stream());
   values.set(1, stream);
