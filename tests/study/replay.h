@@ -53,7 +53,7 @@ class ReplayWorkload : public workload::Workload {
   ReplayWorkload(const Recording& recording, std::int64_t first_round)
       : recording_(recording), round_(std::make_shared<Round>(Round{first_round, {}, 0})) {}
   std::string name() const override { return recording_.model(); }
-  std::string device() const override { return "cpu"; }
+  std::string device() const override { return recording_.device(); }
   bool opens_side_by_side() const override { return true; }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override;
 

@@ -22,6 +22,7 @@ constexpr double least_agreement = 0.9;
 constexpr double most_regret_95 = 0.06;  // 95th percentile
 constexpr double least_coverage = 0.93, most_coverage = 0.98;
 constexpr double most_twins_apart = 0.05;
+constexpr double widest_on_gpu = 1.5;  // of the knee's bounds
 constexpr std::int64_t rounds_of_twins = 40;
 
 std::vector<fs::path> recordings() {
@@ -36,7 +37,8 @@ std::vector<fs::path> recordings() {
 struct Replayed {
   std::vector<std::int64_t> answers;
   std::vector<double> regrets;
-  int covered = 0;  // tunes whose bounds contain the true knee
+  int covered = 0;   // tunes whose bounds contain the true knee
+  double widest = 0;  // of the bounds: their high end relative to their low end
 };
 
 Replayed replay(const Recording& recording) {
@@ -58,6 +60,8 @@ Replayed replay(const Recording& recording) {
     const double knee = recording.true_knee(options.limits.tolerance);
     replayed.covered +=
         static_cast<double>(made.knee_low) <= knee && static_cast<double>(made.knee_high) >= knee;
+    replayed.widest = std::max(replayed.widest, static_cast<double>(made.knee_high) /
+                                                    static_cast<double>(made.knee_low));
   }
   return replayed;
 }
@@ -73,8 +77,14 @@ TEST(Recordings, TunesAgreeAreRightAndTheirBoundsHoldTheTrueKnee) {
   double covered = 0, agreed = 0;
   std::vector<double> regrets;
   for (const fs::path& file : recordings()) {
-    const Replayed replayed = replay(Recording(file));
+    const Recording recording(file);
+    const Replayed replayed = replay(recording);
     ASSERT_EQ(replayed.answers.size(), static_cast<std::size_t>(tunes_of_a_recording)) << file;
+    if (recording.device() != "cpu") {  // a GPU's steps repeat to a fifth of a percent
+      EXPECT_EQ(commonest(replayed.answers), tunes_of_a_recording) << file;
+      EXPECT_LE(replayed.widest, widest_on_gpu) << file;
+      EXPECT_LE(std::ranges::max(replayed.regrets), most_regret_95) << file;
+    }
     covered += replayed.covered;
     agreed += static_cast<double>(commonest(replayed.answers));
     regrets.insert(regrets.end(), replayed.regrets.begin(), replayed.regrets.end());
