@@ -1,7 +1,12 @@
 #include "engine/cpu/team.h"
 
 #include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <climits>
 #include <exception>
 
 #include "core/error.h"
@@ -59,15 +64,47 @@ constexpr int spins = 500;
 // leaves them there, at half the speed, for seconds; two runnable ones get spread over cores.
 constexpr int yields = 2000;
 
-void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  for (int i = 0; i < spins + yields; ++i) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    i < spins ? pause() : std::this_thread::yield();
-  }
-  value.wait(old, std::memory_order_acquire);
+// A yield that takes longer has given the core to another process for a slice. From then on, for a
+// while, a member sleeps instead: the scheduler runs a thread that is woken before one that has
+// used up its slice, but after a yield only when its turn comes.
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds long_yield{200};
+constexpr std::chrono::milliseconds crowded_time{20};
+
+// Unlike std::atomic's wait(), which first yields a few times itself.
+void sleep_while(std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  static_assert(sizeof(value) == sizeof(std::uint32_t));
+  syscall(SYS_futex, &value, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
 }
 
 }  // namespace
+
+void Team::wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) {
+  const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };
+  for (int i = 0; i < spins; ++i) {
+    if (changed()) return;
+    pause();
+  }
+  thread_local Clock::time_point crowded_until{};
+  Clock::time_point now = Clock::now();
+  for (int i = 0; i < yields && now >= crowded_until; ++i) {
+    const Clock::time_point before = now;
+    std::this_thread::yield();
+    now = Clock::now();
+    if (now - before > long_yield) crowded_until = now + crowded_time;
+    if (changed()) return;
+  }
+  // Counted before the kernel looks at the value again, and looked at by change() after changing
+  // it: one of the two sees the other.
+  ++sleepers_;
+  while (!changed()) sleep_while(value, old);
+  --sleepers_;
+}
+
+void Team::change(std::atomic<std::uint32_t>& value) {
+  ++value;
+  if (sleepers_ > 0) syscall(SYS_futex, &value, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
 
 Team::Team(int size) : size_(size) {
   try {
@@ -84,18 +121,14 @@ Team::~Team() { end(); }
 
 void Team::end() {
   ending_ = true;
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
+  change(round_);
   for (std::thread& member : members_) member.join();
 }
 
 void Team::start(Function function, void* context) {
   const FlushDenormals flush;
   function_ = function, context_ = context;
-  if (size_ > 1) {
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
+  if (size_ > 1) change(round_);
   function(context, 0);
   barrier();
 }
@@ -115,8 +148,7 @@ void Team::barrier() {
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_)) {
     arrived_.store(0, std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);
-    generation_.notify_all();
+    change(generation_);
   } else {
     wait_while(generation_, generation);
   }

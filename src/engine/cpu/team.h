@@ -30,6 +30,10 @@ class Team {
   void start(Function function, void* context);
   void serve(int member);
   void end();
+  // Returns once `value` is no longer `old`.
+  void wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old);
+  // Adds one, and wakes those who sleep until then.
+  void change(std::atomic<std::uint32_t>& value);
 
   int size_;
   Function function_ = nullptr;
@@ -38,6 +42,7 @@ class Team {
   std::atomic<bool> ending_{false};
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};
+  std::atomic<int> sleepers_{0};  // members that wait in the kernel
   std::vector<std::thread> members_;
 };
 
