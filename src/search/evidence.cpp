@@ -201,12 +201,14 @@ bool Evidence::knows(std::int64_t batch) const {
   return std::ranges::binary_search(times.batches, batch);
 }
 
-bool Evidence::is_fine() const {
+double Evidence::finest_deviation() const {
   const std::size_t n = times.batches.size();
-  for (std::size_t i = 0; i < n; ++i)
-    if (times.covariance[i * n + i] < square(fine_deviation)) return true;
-  return false;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < n; ++i) least = std::min(least, times.covariance[i * n + i]);
+  return std::sqrt(least);
 }
+
+bool Evidence::is_fine() const { return finest_deviation() < fine_deviation; }
 
 Evidence evidence(std::span<const trial::Trial> trials) {
   Evidence all;

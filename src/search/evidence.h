@@ -22,6 +22,8 @@ struct Evidence {
   bool in_one_process = false;  // and would not be independent of the first
 
   bool knows(std::int64_t batch) const;
+  // The smallest error of a step time: a standard deviation of logarithms.
+  double finest_deviation() const;
   // Whether step times are known well enough to distinguish answers within a doubling.
   bool is_fine() const;
 };

@@ -58,9 +58,9 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
                const Evidence& evidence, const Limits& limits)
     : sizes_(std::move(sizes)),
       tolerance_(limits.tolerance),
-      equal_loss_(evidence.is_fine() ? fine_equal_loss : coarse_equal_loss) {
+      equal_loss_(experiment::equal_loss(evidence.finest_deviation())) {
   const double tolerance = tolerance_;
-  const double price = evidence.repeats || evidence.is_fine() ? price_of_excess : 1;
+  const double price = evidence.repeats ? price_of_excess : coarse_equal_loss / equal_loss_;
   std::vector<std::vector<double>> powers;
   if (!evidence.powers.empty()) powers = energy::power_curves(evidence.powers, sizes_, curve_count);
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {

@@ -297,10 +297,9 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   // three quarters of the answer: what the answer is compared with must not depend on the path of
   // the search.
   std::vector<std::int64_t> entering;
-  std::vector<double> factors = {2, 0.5};
-  if (is_fine) factors.push_back(0.75);
   for (const std::int64_t middle : {plateau, found.decision.batch})
-    for (const double factor : factors)
+    for (const double factor : {2.0, 0.5, 0.75}) {
+      if (factor == 0.75 && !(is_fine && middle == found.decision.batch)) continue;
       if (const auto next = nearest(may_enter, factor * static_cast<double>(middle));
           next && rounds(*next) < least_rounds && range.fits(*next) &&
           (evidence.knows(*next) || measured.size() + entering.size() < most_batches) &&
@@ -308,6 +307,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
         entering.push_back(*next);
         add(place(*next));
       }
+    }
   const bool complete = entering.empty();
   // The next tune should give the same answer: what decides the answer is measured until it is
   // clear.

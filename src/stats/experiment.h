@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -70,12 +71,18 @@ inline constexpr double gpu_step_deviation = fine_run_deviation;
 // are known to twice as much, half a doubling is worth measuring. A noisier machine has better
 // things to measure, and answers in powers of two.
 inline constexpr double least_drift = fine_run_deviation / 5, fine_deviation = 2 * least_drift;
-// Answers whose expected losses differ by less than runs do are equal: then convention decides.
+// Answers whose expected losses differ by less than runs do are equal: then convention decides. In
+// between, in proportion to the error of the step times, so that no small difference in noise
+// changes the convention.
 inline constexpr double fine_equal_loss = fine_run_deviation, coarse_equal_loss = run_deviation;
+constexpr double equal_loss(double deviation) {
+  return std::clamp(fine_equal_loss * deviation / fine_deviation, fine_equal_loss,
+                    coarse_equal_loss);
+}
 // More rounds must promise to save a tenth of that share of throughput, another run a half.
 inline constexpr double worth_measuring = fine_equal_loss / 10, worth_a_run = fine_equal_loss / 2;
 // The excess over the tolerance counts once on a noisy machine, which does not resolve it, and more
-// where runs repeat, in proportion to how much better they repeat.
+// where steps or runs repeat, in proportion to how much better they repeat.
 inline constexpr double price_of_excess = run_deviation / fine_run_deviation;
 
 }  // namespace sweetspot::experiment
