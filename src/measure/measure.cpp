@@ -32,7 +32,7 @@ class Measurement {
         watch_(watch),
         stop_(stop),
         machine_(machine),
-        whole_(machine),
+        whole_(machine, workload.takes_real_time()),
         sampling_(options) {
     trial_.setting = setting;
     trial_.device = workload.device();
@@ -75,20 +75,20 @@ class Measurement {
                           ? std::max(options_.least_look, core::Seconds(*restart))
                           : options_.least_look / 2);
     count_steady_steps();
-    const bool finished = session_->takes_real_time() ? sample_beside_readings() : sample();
+    const bool finished = workload_.takes_real_time() ? sample_beside_readings() : sample();
     note_memory();
     if (finished) summarize();
   }
 
   // False if the trial is over, with its outcome set.
   bool warm_up() {
-    std::optional<telemetry::Elapsed> elapsed(std::in_place, machine_);
+    std::optional<telemetry::Elapsed> elapsed(std::in_place, machine_, workload_.takes_real_time());
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
       if (!step(true, *elapsed)) return false;
       // What a program does before its first step is not warm-up.
-      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(machine_);
+      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(machine_, workload_.takes_real_time());
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed->seconds() >= options_.max_warm_up.count() ||
@@ -154,7 +154,7 @@ class Measurement {
 
   // For a workload in this process.
   void start_reading() {
-    if (session_->takes_real_time() && session_->rests_between_steps())
+    if (workload_.takes_real_time() && session_->rests_between_steps())
       recorder_ = telemetry::start_recorder(machine_, trial_.device, whole_.start());
   }
 
@@ -191,7 +191,7 @@ class Measurement {
   }
 
   bool sample() {
-    telemetry::Elapsed elapsed(machine_);
+    telemetry::Elapsed elapsed(machine_, workload_.takes_real_time());
     while (!sampling_.stop()) {
       try {
         if (!step(false, elapsed)) return false;

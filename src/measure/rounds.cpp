@@ -88,7 +88,7 @@ Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const
       watch_(watch),
       stop_(stop),
       machine_(machine),
-      elapsed_(machine),
+      elapsed_(machine, workload.takes_real_time()),
       began_(look(machine)),
       resident_(workload.device() != "cpu" && !workload.has_loader()),
       round_(options.first_round) {
@@ -123,7 +123,7 @@ void Rounds::renew(const std::vector<Member*>& in_turns) {
   std::vector<Member*> fast;
   double opening = 0;
   for (Member* member : in_turns)
-    if (member->session && member->session->takes_real_time() &&
+    if (member->session && workload_.takes_real_time() &&
         member->opening_seconds <= fast_opening_seconds)
       fast.push_back(member), opening += member->opening_seconds;
   if (opening > most_share_of_opening * (elapsed_seconds() - renewed_at_)) return;
@@ -150,8 +150,7 @@ void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double before = elapsed_seconds();
   std::optional<telemetry::WaitMonitor> others;
-  takes_real_time_ |= member.session->takes_real_time();
-  if (member.session->takes_real_time() && workload_.device() == "cpu") {
+  if (workload_.takes_real_time() && workload_.device() == "cpu") {
     others.emplace(machine_);
     const probe::cpu::SpeedReading speed = machine_.speed();
     // If other processes disturbed this reading, it says nothing about the blocks around it.
@@ -317,7 +316,7 @@ std::vector<Trial> Rounds::trials() const {
 
 // Judged over all rounds so far: what disturbs one setting disturbs all of them.
 trial::Contention Rounds::contention_so_far() const {
-  if (!takes_real_time_ && workload_.device() == "cpu") return {};
+  if (!workload_.takes_real_time() && workload_.device() == "cpu") return {};
   trial::Contention found = contention(began_, look(machine_));
   found.slowed_share = telemetry::slowed_share(moments_);
   if (meter_) add(meter_->gpu_contention(), found);

@@ -97,7 +97,6 @@ class Rounds {
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<probe::cpu::SpeedReading> moments_;  // one before each block, undisturbed ones
   std::unique_ptr<telemetry::Meter> meter_;        // of the device, for contention on it
-  bool takes_real_time_ = false;
   bool has_energy_ = false;
   bool one_at_a_time_ = false;  // sessions did not fit side by side
   std::int32_t round_;

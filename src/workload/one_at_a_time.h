@@ -22,6 +22,7 @@ class OneAtATime : public Workload {
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
     return workload_.open(setting);
   }
+  bool takes_real_time() const override { return workload_.takes_real_time(); }
   bool has_loader() const override { return workload_.has_loader(); }
   void release() override { workload_.release(); }
   void finish() override { workload_.finish(); }

@@ -84,8 +84,6 @@ class Session {
   // Whether its memory still rises, long after its first steps: then this many seconds of steps
   // show whether its inputs vary. 0 if it does not.
   virtual double telling_seconds() const { return 0; }
-  // False for steps in virtual time: other load on this machine does not affect them.
-  virtual bool takes_real_time() const { return true; }
   // The GPUs of a program with its own processes, so far. Their callbacks are valid only until
   // close().
   virtual std::vector<SeenGpu> gpus() const { return {}; }
@@ -120,6 +118,8 @@ class Workload {
   // Whether sessions of several settings may be open at the same time, over the same weights, and
   // are idle between steps: then their steps are interleaved.
   virtual bool opens_side_by_side() const { return false; }
+  // False if its steps are in virtual time: no clock and no other load of this machine counts.
+  virtual bool takes_real_time() const { return true; }
   // Whether a setting's workers and prefetch change how it loads.
   virtual bool has_loader() const { return false; }
   // The time of each operation of a step at this setting, from a few steps timed per operation;

@@ -108,13 +108,13 @@ struct ScriptedProgram final : ScriptedWorkload {
     Running(ScriptedProgram& its_program, const trial::Setting& its_setting)
         : ScriptedSession(its_program, its_setting), program(its_program) {}
     bool rests_between_steps() const override { return false; }
-    bool takes_real_time() const override { return false; }
     std::optional<double> restart_seconds() const override { return program.restart; }
     std::vector<workload::SeenGpu> gpus() const override { return program.seen; }
     double telling_seconds() const override { return program.telling; }
     ScriptedProgram& program;
   };
   using ScriptedWorkload::ScriptedWorkload;
+  bool takes_real_time() const override { return false; }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
     return std::make_unique<Running>(*this, setting);
   }

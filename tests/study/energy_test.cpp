@@ -44,12 +44,12 @@ struct OnDevice final : workload::Workload {
       device.joules += step.seconds * Device::watts(setting, device.limit);
       return step;
     }
-    bool takes_real_time() const override { return false; }
     Device& device;
     trial::Setting setting;
   };
   std::string name() const override { return "made up"; }
   std::string device() const override { return "cuda:0"; }
+  bool takes_real_time() const override { return false; }
   std::optional<std::int64_t> samples() const override { return 8192; }
   std::optional<core::Bytes> predict(const trial::Setting&) const override { return 1; }
   bool opens_side_by_side() const override { return takes_turns_; }

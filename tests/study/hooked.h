@@ -30,7 +30,6 @@ class HookedWorkload : public workload::fake::FakeWorkload {
       return inner->step();
     }
     std::optional<core::Bytes> memory() const override { return inner->memory(); }
-    bool takes_real_time() const override { return false; }
     std::unique_ptr<workload::Session> inner;
     HookedWorkload& owner;
   };

@@ -125,7 +125,6 @@ class ReplayWorkload::ReplaySession : public workload::Session {
     step.slowed = recording_.slowed(batch_, round_->number);
     return step;
   }
-  bool takes_real_time() const override { return false; }
 
  private:
   const Recording& recording_;

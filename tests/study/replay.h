@@ -55,6 +55,7 @@ class ReplayWorkload : public workload::Workload {
   std::string name() const override { return recording_.model(); }
   std::string device() const override { return recording_.device(); }
   bool opens_side_by_side() const override { return true; }
+  bool takes_real_time() const override { return false; }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override;
 
  private:

@@ -294,6 +294,27 @@ TEST(Tune, WhatTheMachineDoesIsNothingToAFake) {
   }
 }
 
+// Its clock leaps between any two steps.
+struct StarvedMachine final : telemetry::Machine {
+  double time = 0;
+  double now() override { return time += 0.1; }
+  double seconds_since_1970() override { return 1.7e9 + time; }
+  probe::proc::Load load() override { return {}; }
+  probe::cpu::SpeedReading speed() override { return {1e9, 1e9}; }
+  std::unique_ptr<telemetry::Meter> meter(const std::string&) override { return nullptr; }
+};
+
+TEST(Tune, AStarvedMachineMeasuresAFakeAsAnyOther) {
+  StarvedMachine starved;
+  TuneOptions options = asked();
+  Study here, there;
+  const TuneResult usual = here.run(options);
+  options.machine = &starved;
+  const TuneResult result = there.run(options);
+  EXPECT_EQ(result.recommendation->batch, usual.recommendation->batch);
+  EXPECT_EQ(rounds_by_batch(result.trials), rounds_by_batch(usual.trials));
+}
+
 // The right answer is within the tolerance by a tenth of a percent.
 TEST(Tune, DriftThatAllBatchesShareSeldomChangesTheAnswer) {
   int right = 0;
@@ -794,7 +815,6 @@ class Deaf : public FakeWorkload {
       return step;
     }
     std::optional<core::Bytes> memory() const override { return inner->memory(); }
-    bool takes_real_time() const override { return false; }
     std::unique_ptr<workload::Session> inner;
     std::int64_t batch;
   };

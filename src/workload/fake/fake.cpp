@@ -69,8 +69,6 @@ class FakeSession : public Session {
     return step;
   }
 
-  bool takes_real_time() const override { return false; }
-
   std::optional<core::Bytes> memory() const override {
     return fake::memory(options_, setting_.micro_batch());
   }

@@ -75,6 +75,7 @@ class FakeWorkload : public Workload {
   std::optional<std::int64_t> samples() const override { return options_.samples; }
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
   bool opens_side_by_side() const override { return options_.side_by_side; }
+  bool takes_real_time() const override { return false; }
   bool has_loader() const override { return true; }
   double seconds_passed() const { return *clock_; }
 
