@@ -56,6 +56,20 @@ TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
   EXPECT_EQ(decide(measured_970({1, 16, 128, 945, 1010, range_of_970}), limits, {})->batch, 945);
 }
 
+// An H200's rgb64-cnn, whose knee is at 1,461: it answered 1536, and 2048 in a noisier minute.
+TEST(Decision, ASlightlyNoisierGpuIsAnsweredAlike) {
+  const std::map<std::int64_t, double> speeds = {
+      {1, 14800},     {16, 185000},   {64, 489000},   {256, 617000},  {1024, 985600},
+      {1280, 938100}, {1536, 1098400}, {1792, 1089800}, {2048, 1107600}, {3072, 1068900},
+      {4096, 1105800}, {8192, 1108100}, {10000, 1063500}};
+  for (const double deviation : {0.001, 0.004, 0.006}) {
+    std::vector<trial::Trial> trials;
+    for (const auto& [batch, speed] : speeds)
+      trials.push_back(on_gpu(in_rounds(batch, speed, 8, deviation)));
+    EXPECT_EQ(decide(trials, {.max = 10000}, {})->batch, 1536) << deviation;
+  }
+}
+
 // With two answers of about equal cost, tunes gave either one.
 TEST(Decision, WhatTheAnswerTurnsOnIsMeasuredFurther) {
   const Limits limits{.max = 2048};
