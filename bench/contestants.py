@@ -4,12 +4,14 @@ import functools
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+DEBIAN_PYTHON = "/usr/bin/python3"
 OPENMP_OPENBLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
 
 
@@ -23,7 +25,7 @@ def torch_python():
     if "TORCH_PYTHON" in os.environ:
         return os.environ["TORCH_PYTHON"]
     asks = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-    candidates = [python for python in ("/usr/bin/python3", shutil.which("python3")) if python]
+    candidates = [python for python in (DEBIAN_PYTHON, shutil.which("python3")) if python]
     return next((python for python in candidates
                  if pathlib.Path(python).exists() and subprocess.run([python, "-c", asks]).returncode == 0), candidates[0])
 
@@ -118,7 +120,9 @@ def tuned_environment():
 
 def blas_choices(threads):
     """OpenBLAS' own threads compete with PyTorch's OpenMP threads for the cores: its OpenMP build
-    shares them, or it may use one thread."""
+    shares them, or it may use one thread. PyTorch's own packages have MKL, which shares them."""
+    if torch_python() != DEBIAN_PYTHON:
+        return {"": {}}
     if threads == 1:
         return {"": {"OPENBLAS_NUM_THREADS": "1"}}
     choices = {", BLAS threads": {"OPENBLAS_NUM_THREADS": str(threads)},
@@ -129,6 +133,12 @@ def blas_choices(threads):
 
 
 LAYOUTS, ADAMS = ("contiguous", "channels_last"), ("single", "foreach")  # what PyTorch can choose in a process
+
+
+def adams_of(version):
+    """The ways to update that a PyTorch has: since 2.4 also one kernel for everything on a CPU."""
+    numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
+    return (*ADAMS, "fused") if numbers >= [2, 4] else ADAMS
 
 
 def torch_contestants(layouts=LAYOUTS, adams=ADAMS, model="paper-cnn"):

@@ -188,7 +188,7 @@ class Lineup:
                     continue
                 kind = worker.label.replace(", contiguous, Adam single", "")
                 self.torch += [Entry(f"{kind}, {layout}, Adam {adam}", child, f"run {{batch}} {{steps}} {layout} {adam}")
-                               for layout in self.layouts() for adam in contestants.ADAMS]
+                               for layout in self.layouts() for adam in contestants.adams_of(child.version)]
         self.ranked, self.screened_at = list(self.torch), 0
 
     def layouts(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """PyTorch's side of the benchmark on a CPU: training steps of a network on request.
 
-Arguments: THREADS contiguous|channels_last foreach|single [MODEL]; paper-cnn by default.
+Arguments: THREADS contiguous|channels_last foreach|single|fused [MODEL]; paper-cnn by default.
 Prints one line of JSON when ready, then answers each "run BATCH STEPS [LAYOUT ADAM [fp32|bf16]]" on stdin
 with the seconds of that many full training steps, or with "failed: why". bf16 is PyTorch's autocast.
 """
@@ -24,7 +24,8 @@ class Peer:
         self.arrange = torch_network.channels_last if layout == "channels_last" else lambda x: x
         self.model = self.arrange(torch_network.build(network)).train()
         self.loss = torch_network.loss_of(network)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.001, foreach=adam == "foreach")
+        how = {"fused": True} if adam == "fused" else {"foreach": adam == "foreach"}
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.001, **how)
         self.batches, self.rounds = {}, precision == "bf16"
 
     def data(self, batch):

@@ -115,9 +115,15 @@ bool is_compact(const model::Shape& input) { return input.channels <= unit / 2; 
 }  // namespace
 
 model::Network flattened_first(model::Network network) {
-  if (network.layers.empty() || !std::holds_alternative<model::Flatten>(network.layers[0].kind))
+  const auto mixes = [](const model::Layer& layer) {
+    return !std::holds_alternative<model::Rescaling>(layer.kind);
+  };
+  const auto flatten = std::ranges::find_if(network.layers, mixes);
+  if (flatten == network.layers.end() || !std::holds_alternative<model::Flatten>(flatten->kind))
     return network;
-  network.input = network.layers[0].input = model::Shape::of_vector(network.input.size());
+  network.input = model::Shape::of_vector(network.input.size());
+  for (auto layer = network.layers.begin(); layer <= flatten; ++layer)
+    layer->input = layer->output = network.input;
   return network;
 }
 

@@ -46,8 +46,8 @@ struct ConvGeometry {
   std::int64_t columns() const { return out.units() * unit; }
 };
 
-// The same network with its samples as vectors, if it begins with Flatten: a vector's elements are
-// contiguous, an image's channels are padded.
+// The same network with its samples as vectors, if it begins with Flatten, or with Rescaling and
+// then Flatten: a vector's elements are contiguous, an image's channels are padded.
 model::Network flattened_first(model::Network network);
 
 // The positions that are read: extents[i] is what is computed of layer i's input, extents[n] of the

@@ -49,14 +49,16 @@ TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
       }
 }
 
+class FlattenedFirst : public ::testing::TestWithParam<const char*> {};
+
 // An image's channels are padded to 16; one that is flattened at once is a vector, and so are the
 // weights after it.
-TEST(Memory, AnImageThatIsFlattenedFirstIsNotPadded) {
+TEST_P(FlattenedFirst, AnImageIsNotPadded) {
   const auto mlp = [](const std::string& input) {
     return model::read_keras(
         R"({"class_name": "Sequential", "config": {"name": "mlp", "layers": [
         {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": )" +
-            input + R"(}},
+            input + "}}," + GetParam() + R"(
         {"class_name": "Flatten", "config": {"name": "f"}},
         {"class_name": "Dense", "config": {"name": "a", "units": 33, "activation": "relu"}},
         {"class_name": "Dense", "config": {"name": "b", "units": 5, "activation": "softmax"}}]}})",
@@ -72,6 +74,12 @@ TEST(Memory, AnImageThatIsFlattenedFirstIsNotPadded) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].values, b[i].values);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Memory, FlattenedFirst,
+    ::testing::Values(
+        "", R"({"class_name": "Rescaling", "config": {"name": "r", "scale": 0.25, "offset": -1}},)"),
+    [](const auto& one) { return std::string(*one.param ? "after_rescaling" : "at_once"); });
 
 TEST(Memory, GrowsWithTheBatch) {
   const model::Network network = model::load_network("paper-cnn");

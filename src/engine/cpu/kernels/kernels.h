@@ -33,6 +33,7 @@ struct Product {
   const Operand* b;
   std::int64_t width;  // columns of this panel, a multiple of unit, at most panel
   const float* bias;   // null: none
+  bool adds;           // C has a part of the sums, and the bias
   bool relu;
   float* c;
   const std::int32_t* c_row_offsets;  // of row r in C; null: r · c_row_stride

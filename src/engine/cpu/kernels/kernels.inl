@@ -29,8 +29,22 @@ struct Single {
   static vec add_product(vec sum, vec x, vec y) { return sum + x * y; }
 };
 
-void multiply(const Multiply& m) { multiply_any<Single>(m); }
-void outer(const Outer& o) { outer_any<Single>(o); }
+#if SWEETSPOT_LANES == 16
+#include "engine/cpu/kernels/nonzeros.inl"
+#endif
+
+void multiply(const Multiply& m) {
+#if SWEETSPOT_LANES == 16
+  if (multiplies_nonzeros(m)) return multiply_nonzeros(m);
+#endif
+  multiply_any<Single>(m);
+}
+void outer(const Outer& o) {
+#if SWEETSPOT_LANES == 16
+  if (outer_of_nonzeros(o)) return outer_nonzeros(o);
+#endif
+  outer_any<Single>(o);
+}
 
 inline float lane_sum(vec v) {
 #if SWEETSPOT_LANES == 16

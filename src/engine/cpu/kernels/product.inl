@@ -97,17 +97,18 @@ void multiply_units(const Product<typename Math::Operand>& m, std::int64_t colum
   const std::int64_t depth =
       m.rows > 2 * tile_rows<units> ? 6144 / m.width * Math::together : m.segments * m.run;
   if (m.segments * m.run <= 2 * depth)
-    return multiply_block<Math, units>(m, {0, m.segments, 0, m.run, true, true}, column);
+    return multiply_block<Math, units>(m, {0, m.segments, 0, m.run, !m.adds, true}, column);
   if (m.segments == 1) {
     for (std::int64_t j = 0; j < m.run; j += depth)
       multiply_block<Math, units>(
-          m, {0, 1, j, j + depth < m.run ? j + depth : m.run, j == 0, j + depth >= m.run}, column);
+          m, {0, 1, j, j + depth < m.run ? j + depth : m.run, j == 0 && !m.adds, j + depth >= m.run}, column);
     return;
   }
   const std::int64_t step = m.run >= depth ? 1 : depth / m.run;
   for (std::int64_t s = 0; s < m.segments; s += step)
     multiply_block<Math, units>(m,
-                                {s, s + step < m.segments ? s + step : m.segments, 0, m.run, s == 0,
+                                {s, s + step < m.segments ? s + step : m.segments, 0, m.run,
+                                 s == 0 && !m.adds,
                                  s + step >= m.segments},
                                 column);
 }

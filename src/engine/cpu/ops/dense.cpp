@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/cpu/ops/depth_split.h"
+#include "engine/cpu/ops/packed_outer.h"
 #include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
@@ -23,10 +24,8 @@ constexpr std::int64_t few_rows = 16;
 // cache where it is used.
 constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 
-// Samples whose inputs and gradients for a chunk of weights stay in the L1 cache. The rows of a
-// micro-batch are as far apart as the layer is wide, often a power of two that maps them all to a
-// few cache sets, so many samples are packed.
-constexpr std::int64_t packed_rows = 64;
+// Fewer samples are not packed.
+constexpr std::int64_t packed_rows = PackedOuter::rows_at_once;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
 // bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once.
 constexpr std::int64_t most_paired = 128 * 1024;
@@ -60,7 +59,9 @@ class Dense final : public Op {
     working.bytes =
         sizeof(float) *
         static_cast<core::Bytes>(std::max({by_panels_ ? g_.columns * panel : 0,
-                                           packs_ ? most_rows_ * panel + packed_input_floats : 0,
+                                           packs_ ? PackedOuter::floats(most_rows_, g_.columns,
+                                                                        gradient_chunk / panel)
+                                                  : 0,
                                            splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
     if (g_.wants_input_gradient && !bf16_)
@@ -116,7 +117,7 @@ class Dense final : public Op {
       return;
     }
     if (wants_input_gradient) make_input_gradient(pass, part, parts);
-    std::int64_t packed = -1;
+    Packed packed(pass.at(working, 0, part), g_.columns);
     if (!pass.late_gradients)
       each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
         make_weights(pass, part, {n, k, depth}, packed, pass.gradients + offset(n, k), pass.adds);
@@ -134,7 +135,7 @@ class Dense final : public Op {
   void update_part(const Pass& pass, const Update& update, int thread, int part,
                    int parts) override {
     auto* piece = pass.at(temporary, 0, thread);
-    std::int64_t packed = -1;
+    Packed packed(pass.at(working, 0, thread), g_.columns);
     each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
       make_weights(pass, thread, {n, k, depth}, packed, piece, false);
       update.apply(offset(n, k), depth * std::min(panel, g_.columns - n), piece);
@@ -243,28 +244,32 @@ class Dense final : public Op {
   }
 
   // In bf16 the chunks of the same inputs are adjacent, so that these are paired once; in fp32
-  // those of the same panel, whose gradients are packed.
+  // those of a few neighbouring panels, which share their packed inputs.
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
     // Not the last panel's width: deeper chunks would not fit where their inputs are packed.
     const std::int64_t most = gradient_chunk / width(0);
+    const std::int64_t panels = pieces(g_.columns, panel);
+    const std::int64_t in_a_group = pairs_gradients_ ? panels : PackedOuter::most_panels;
     if (splits_) {
-      for (std::int64_t n = 0; n < g_.columns; n += panel) {
-        const Range mine = split_.rows(split_.leaves(n / panel, part, parts));
-        for (std::int64_t k = mine.begin; k < mine.end; k += most)
-          visit(n, k, std::min(most, mine.end - k));
-      }
+      for (std::int64_t first = 0; first < panels; first += in_a_group)
+        for (std::int64_t done = 0; done < g_.depth; done += most)
+          for (std::int64_t p = first; p < std::min(first + in_a_group, panels); ++p) {
+            const Range mine = split_.rows(split_.leaves(p, part, parts));
+            const std::int64_t k = mine.begin + done;
+            if (k < mine.end) visit(p * panel, k, std::min(most, mine.end - k));
+          }
       return;
     }
-    const std::int64_t panels = pieces(g_.columns, panel);
     const std::int64_t even = round_up(pieces(panels * g_.depth, parts), least_depth);
     const std::int64_t step = std::min(most, even);
     const std::int64_t chunks = pieces(g_.depth, step);
     const Range mine = share(panels * chunks, part, parts);
     for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
-      const std::int64_t column = pairs_gradients_ ? chunk % panels : chunk / chunks;
-      const std::int64_t k = (pairs_gradients_ ? chunk / panels : chunk % chunks) * step;
-      visit(column * panel, k, std::min(step, g_.depth - k));
+      const std::int64_t first = chunk / (in_a_group * chunks) * in_a_group;
+      const std::int64_t beside = std::min(in_a_group, panels - first);
+      const std::int64_t at = chunk - first * chunks, k = at / beside * step;
+      visit((first + at % beside) * panel, k, std::min(step, g_.depth - k));
     }
   }
 
@@ -401,11 +406,17 @@ class Dense final : public Op {
     std::int64_t column, row, depth;
   };
 
-  // `packed`: the column whose gradients are packed, carried between the chunks of a thread.
-  void make_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
-                    float* to, bool adds) const {
+  // The operands that are packed, carried between the chunks of a thread.
+  struct Packed {
+    Packed(float* memory, std::int64_t columns) : outer(memory, columns) {}
+    PackedOuter outer;
+    std::int64_t rounded = -1;  // in bf16: of the chunk that begins at this row or column
+  };
+
+  void make_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& packed, float* to,
+                    bool adds) const {
     const std::int64_t all = all_rows(pass);
-    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed, to, adds);
+    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed.rounded, to, adds);
     Outer o{};
     o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
@@ -414,22 +425,7 @@ class Dense final : public Op {
     o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to, o.accumulate = adds;
     if (!packs_ || all < 2 * packed_rows) return pass.kernels->outer(o);
-
-    float* packed_gradients = pass.at(working, 0, thread);
-    float* packed_inputs = packed_gradients + all * panel;
-    if (packed != chunk.column)
-      for (std::int64_t r = 0; r < all; ++r)
-        std::copy_n(o.g + r * g_.columns, o.width, packed_gradients + r * panel);
-    packed = chunk.column;
-    const float* from = o.a;
-    o.a = packed_inputs, o.row_stride = chunk.depth, o.g_row_stride = panel;
-    for (std::int64_t first = 0; first < all; first += packed_rows) {
-      o.rows = std::min(packed_rows, all - first);
-      for (std::int64_t r = 0; r < o.rows; ++r)
-        std::copy_n(from + (first + r) * g_.depth, chunk.depth, packed_inputs + r * chunk.depth);
-      o.g = packed_gradients + first * panel, o.accumulate = adds || first > 0;
-      pass.kernels->outer(o);
-    }
+    packed.outer.multiply(*pass.kernels, o, chunk.column);
   }
 
   void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
