@@ -53,6 +53,7 @@ struct OuterProduct {
   std::int64_t width;
   float* d;  // row stride: width
   bool accumulate;
+  bool turned;  // only on tiles: `a` is as turn_rows makes it
 };
 using Outer = OuterProduct<float>;
 

@@ -70,7 +70,8 @@ class Dense final : public Op {
       const std::int64_t even = round_up(most_rows_, 2);
       pairs_gradients_ = even * g_.columns <= most_paired;
       const std::int64_t packed =
-          pairs_gradients_ ? even * (round_up(g_.columns, panel) + gradient_chunk / panel)
+          pairs_gradients_ ? even * round_up(g_.columns, panel) +
+                                 round_up(even, 32) * gradient_chunk / panel
                            : even * panel + packed_input_floats;
       working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                          std::max(by_panels_ ? g_.columns * panel : 0, packed));
@@ -444,8 +445,11 @@ class Dense final : public Op {
     } else if (pairs_gradients_ && packed != chunk.row) {
       for (std::int64_t n = 0; packed < 0 && n < g_.columns; n += panel)
         pair_gradients(pass, n, packed_gradients + n * even);
-      pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
-                           2 * chunk.depth);
+      if (pass.bf16->tiles)
+        pass.bf16->turn_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs);
+      else
+        pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
+                             2 * chunk.depth);
       packed = chunk.row;
     }
     OuterProduct<Bf16> o{};
@@ -454,6 +458,11 @@ class Dense final : public Op {
     o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to;
     const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
+    if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
+      o.a = packed_inputs, o.rows = even / 2, o.turned = true;
+      o.g = of_panel, o.accumulate = adds;
+      return pass.bf16->outer(o);
+    }
     for (std::int64_t first = 0; first < all; first += packed_rows) {
       const std::int64_t rows = std::min(packed_rows, all - first);
       o.a = packed_inputs + (pairs_gradients_ ? first * chunk.depth : 0);
