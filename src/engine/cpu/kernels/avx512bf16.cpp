@@ -98,6 +98,14 @@ void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t r
   }
 }
 
+void round_row_tiles(const float* from, std::int64_t rows, std::int64_t columns, Bf16* to) {
+  for (std::int64_t r = 0; r < rows; ++r, from += columns) {
+    Bf16* row = to + r / 16 * 16 * columns + r % 16 * 32;
+    for (std::int64_t c = 0; c < columns; c += 32, row += 16 * 32)
+      store_numbers(row, rounded(load(from + c), load(from + c + 16)));
+  }
+}
+
 void turn_rows(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
                Bf16* to) {
   const __m512i order = turns();
@@ -337,6 +345,7 @@ const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
                                         pair,
                                         pair_rows,
                                         transpose_pairs,
+                                        round_row_tiles,
                                         turn_rows,
                                         pair_units,
                                         winograd_weights,

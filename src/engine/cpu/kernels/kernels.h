@@ -37,6 +37,7 @@ struct Product {
   float* c;
   const std::int32_t* c_row_offsets;  // of row r in C; null: r · c_row_stride
   std::int64_t c_row_stride, c_unit_stride;
+  bool row_tiles;  // only on tiles: `a` is as round_row_tiles makes it
 };
 using Multiply = Product<float>;
 

@@ -163,10 +163,15 @@ void multiply_on_tiles(const Product<Bf16>& m) {
       const std::int64_t whole = count / tile_numbers * tile_numbers,
                          packed = round_up(count, tile_numbers);
       // Whole tiles of rows that follow one another are read where they are.
-      const bool in_place = !m.row_offsets && m.segments == 1 && !m.segment_offsets &&
-                            whole == count && rows % tile_height == 0;
-      const std::int64_t stride = in_place ? m.row_stride : packed;
-      const Bf16* left = in_place ? m.a + first * m.row_stride + from : a;
+      const bool in_place =
+          m.row_tiles || (!m.row_offsets && m.segments == 1 && !m.segment_offsets &&
+                          whole == count && rows % tile_height == 0);
+      const std::int64_t stride = m.row_tiles ? tile_numbers : in_place ? m.row_stride : packed;
+      const std::int64_t next_step = m.row_tiles ? tile_height * tile_numbers : tile_numbers,
+                         next_rows = tile_height * (m.row_tiles ? depth : stride);
+      const Bf16* left = m.row_tiles ? m.a + first * depth + from * tile_height
+                         : in_place  ? m.a + first * m.row_stride + from
+                                     : a;
       if (!in_place) pack_rows(m, first, rows, from, count, stride, a);
       const Bf16* b = m.b + from * m.width;
       if (whole < count)
@@ -178,7 +183,7 @@ void multiply_on_tiles(const Product<Bf16>& m) {
         Block::add(
             packed / tile_numbers,
             [&]<int t>(std::int64_t s, int i) {
-              Tiles::template load<t>(left + s * tile_numbers + i * 16 * stride, 2 * stride);
+              Tiles::template load<t>(left + s * next_step + i * next_rows, 2 * stride);
             },
             [&]<int t>(std::int64_t s, int j) {
               const Bf16* step = s < whole / tile_numbers ? b + s * tile_numbers * m.width : b_rest;
