@@ -32,6 +32,21 @@ std::optional<stats::Interval> fieller(const MeanPair& m, double t) {
   return stats::Interval{ratio, (centre - reach) / (1 - g), (centre + reach) / (1 - g)};
 }
 
+// The interval's lower end if it has no upper one. Fieller's interval are all ratios r with
+// (numerator − r · denominator)² ≤ t² · its variance; the denominator's interval contains 0, so the
+// quadratic falls with large r, and it is above 0 at r = 0: one positive r is its zero.
+std::optional<double> least_ratio(const MeanPair& m, double t) {
+  const double t2 = stats::square(t);
+  const double falls = stats::square(m.denominator) - t2 * m.denominator_variance;  // · r²
+  const double slope = m.numerator * m.denominator - t2 * m.covariance;             // · −2r
+  const double at_zero = stats::square(m.numerator) - t2 * m.numerator_variance;
+  if (m.numerator <= 0 || !(at_zero > 0) || !(falls <= 0)) return std::nullopt;
+  const double root = std::sqrt(stats::square(slope) - falls * at_zero);
+  // Without cancellation.
+  const double ratio = slope > 0 ? at_zero / (slope + root) : (slope - root) / falls;
+  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
+}
+
 constexpr std::size_t fewest_observations = 8, kept_observations = 64;
 
 }  // namespace
@@ -67,18 +82,20 @@ void NoiseScale::add(const GradientNorms& norms) {
 
 std::optional<NoiseEstimate> NoiseScale::estimate() const {
   if (weight_ == 0) return std::nullopt;
-  NoiseEstimate estimate{gradient_, trace_, std::nullopt,
+  NoiseEstimate estimate{gradient_, trace_, std::nullopt, std::nullopt,
                          stats::square(weight_) / squared_weights_};
   if (estimate.observations < least_observations) return estimate;
   // Variances of the means: the sample's, unbiased for weights, over the effective number.
   const double to_mean =
       1 / (weight_ - squared_weights_ / weight_) * squared_weights_ / stats::square(weight_);
-  const auto ratio = fieller(
-      {trace_, gradient_, trace_spread_ * to_mean, gradient_spread_ * to_mean, common_ * to_mean},
-      stats::t95(estimate.observations - 1));
-  if (ratio)
+  const MeanPair means{trace_, gradient_, trace_spread_ * to_mean, gradient_spread_ * to_mean,
+                       common_ * to_mean};
+  const double t = stats::t95(estimate.observations - 1);
+  if (const auto ratio = fieller(means, t))
     estimate.samples = stats::Interval{std::max(ratio->mean, 0.0), std::max(ratio->low, 0.0),
                                        std::max(ratio->high, 0.0)};
+  else
+    estimate.at_least = least_ratio(means, t);
   return estimate;
 }
 

@@ -85,8 +85,14 @@ std::optional<convergence::GradientNorms> NormWindow::add(std::optional<double> 
 
 double squared_gradient_norm(Trainer& trainer, const model::Network& network,
                              const BatchView& batch, std::int64_t micro_batch) {
+  return squared_gradient_norm(trainer, network,
+                               [&] { trainer.accumulate(batch, micro_batch); });
+}
+
+double squared_gradient_norm(Trainer& trainer, const model::Network& network,
+                             const std::function<void()>& accumulate) {
   const KeptStatistics statistics(trainer, network);
-  trainer.accumulate(batch, micro_batch);
+  accumulate();
   const double squared = trainer.squared_gradient_norm();
   statistics.restore();
   return squared;

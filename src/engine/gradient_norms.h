@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "convergence/noise_scale.h"
@@ -39,6 +40,9 @@ class NormWindow {
 // weights, optimizer and running statistics unchanged.
 double squared_gradient_norm(Trainer& trainer, const model::Network& network,
                              const BatchView& batch, std::int64_t micro_batch);
+// The same of what `accumulate` accumulates.
+double squared_gradient_norm(Trainer& trainer, const model::Network& network,
+                             const std::function<void()>& accumulate);
 
 // The norms for a batch of at least two samples at the current weights, on any engine and without
 // an update: passes over some parts of the batch and one over all of it. Expensive compared with

@@ -229,6 +229,7 @@ class Tuning {
     check_loader_of(curve(), made->batch);
     check_kernels_at(made->batch);
     check_noise(*made);
+    if (options_.check_rate) check_rates();
     if (facts_.ranks > 1 && loop_.end() == End::none)
       facts_.scaling = before_ && before_->scaling && before_->batch == made->batch
                            ? before_->scaling
@@ -261,9 +262,16 @@ class Tuning {
     facts_.noise = before_ && before_->noise
                        ? before_->noise
                        : measure_noise(loop_, workload_, made, *facts_.rate_base);
-    if (!options_.check_rate) return;
-    if (const auto now = answer(); now && now->learning_rate)
+  }
+
+  void check_rates() {
+    if (const auto now = answer(); loop_.end() == End::none && now && now->learning_rate)
       facts_.tried_rates = check_rate(loop_, workload_, *now);
+    if (!facts_.tried_rates.empty()) return;
+    const char* why = loop_.end() == End::none     ? "a run at one of the rates failed"
+                      : loop_.end() == End::budget ? "the budget was spent; use a larger --budget"
+                                                   : "the study ended before";
+    facts_.notes.push_back(fmt::format("--lr-check did not run to its end: {}", why));
   }
 
   // Runs the answer for the requested time. If it exceeds the limit or runs out of memory, steps

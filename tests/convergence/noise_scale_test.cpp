@@ -88,6 +88,31 @@ TEST(NoiseScale, IsUnknownWhileTheGradientIsLostInItsNoise) {
   EXPECT_NEAR(scale.estimate()->trace, 200, 60);
 }
 
+// Far below the noise scale the interval has no upper end, and its lower end is below the truth as
+// often as it says.
+TEST(NoiseScale, HasALowerBoundWhileTheGradientIsLostInItsNoise) {
+  int bounded = 0, held = 0;
+  constexpr int runs = 400;
+  for (unsigned seed = 0; seed < runs; ++seed) {
+    Gradients gradients(seed);
+    NoiseScale scale(1);
+    for (int step = 0; step < 6; ++step) scale.add(gradients.norms(2, 16));
+    const auto estimate = scale.estimate();
+    ASSERT_TRUE(estimate);
+    EXPECT_FALSE(estimate->samples && estimate->at_least);
+    if (estimate->samples) {
+      held += estimate->samples->low <= 50 && 50 <= estimate->samples->high;
+    } else if (estimate->at_least) {
+      EXPECT_GT(*estimate->at_least, 0);
+      ++bounded, held += *estimate->at_least <= 50;
+    } else {
+      ++held;  // any number
+    }
+  }
+  EXPECT_GT(bounded, runs / 2);
+  EXPECT_GE(held, runs * 0.92);
+}
+
 TEST(NoiseScale, FollowsAChangeAndForgetsWhatWasBefore) {
   Gradients gradients(3);
   NoiseScale following(0.9), mean(1);

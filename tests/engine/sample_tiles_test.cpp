@@ -119,6 +119,21 @@ TEST_P(Bf16SampleTiles, HaveTheGradientsOfFp32) {
   }
 }
 
+// Four blocks: several threads share one.
+TEST_P(Bf16SampleTiles, AreTheSameBitForBitWhateverTheThreads) {
+  const Shape& shape = std::get<1>(GetParam());
+  const model::Network network = network_of(shape);
+  const Result expected = train(shape, network, Precision::bf16, 1, 53, 53);
+  for (const int threads : {3, 5, 8, 18}) {
+    SCOPED_TRACE(threads);
+    const Result found = train(shape, network, Precision::bf16, threads, 53, 53);
+    EXPECT_EQ(found.loss, expected.loss);
+    for (std::size_t v = 0; v < expected.gradients.size(); ++v)
+      EXPECT_EQ(found.gradients[v].values, expected.gradients[v].values)
+          << expected.gradients[v].parameter.name;
+  }
+}
+
 constexpr Shape shapes[] = {
     {"first", 12, 14, 1, 0, {4, 4}, 32, {1, 1}, "valid", {2, 2}},
     {"first_rgb", 9, 11, 3, 0, {3, 3}, 20, {1, 1}, "same", {3, 3}},

@@ -78,6 +78,33 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaGradientNorms,
                                            NormCase{"norm-blocks", Precision::fp32}),
                          [](const auto& c) { return "case" + std::to_string(c.index); });
 
+// The same samples from the device and from the host, in micro-batches too, between queued steps.
+TEST(CudaGradientNormsOf, ResidentSamplesAreThoseOfTheSameBatch) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const GoldenBatch all(network, true, 300, 0);
+  const std::span<const float> floats(all.view().inputs,
+                                      static_cast<std::size_t>(300 * network.input.size()));
+  const std::span<const std::int32_t> labels(all.view().labels, 300);
+  const auto trainer = cuda::make_trainer(network, {});
+  trainer->upload(cuda::Split::train, {300, {}, floats, labels, {}});
+  std::vector<std::uint32_t> order(300);
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const std::span<const std::uint32_t> some(order.data() + 100, 96);
+  const auto at = static_cast<std::size_t>(100 * network.input.size());
+  const BatchView same{96, floats.data() + at, labels.data() + 100, nullptr};
+  for (const std::int64_t micro_batch : {96, 32}) {
+    trainer->start(order, 24, 24);
+    const StepResult found = trainer->accumulate_resident(some, micro_batch);
+    const double norm = trainer->squared_gradient_norm();
+    EXPECT_EQ(trainer->finish().size(), 13u);
+    const StepResult expected = trainer->accumulate(same, micro_batch);
+    EXPECT_EQ(found.loss, expected.loss);
+    EXPECT_EQ(norm, trainer->squared_gradient_norm());
+    EXPECT_GT(norm, 0);
+  }
+}
+
 // Graphs of twenty steps, single ones, and an epoch's last, smaller batch, which has no norm.
 TEST(CudaGradientNormsOf, ResidentStepsAreToldAndChangeNothing) {
   REQUIRE_GPU();

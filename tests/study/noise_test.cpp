@@ -28,11 +28,13 @@ class NoisyWorkload : public workload::fake::FakeWorkload {
   std::optional<trial::RateRun> try_rate(const trial::Setting& setting, std::int64_t steps,
                                          const std::atomic<int>&) override {
     rates.push_back(setting.learning_rate);
+    if (on_rate) on_rate();
     return trial::RateRun{setting.learning_rate, steps, setting.learning_rate};  // less is better
   }
 
   int asked = 0;
   bool fails = false;
+  std::function<void()> on_rate;
   trial::Setting taught;
   std::vector<double> rates;
 };
@@ -100,6 +102,27 @@ TEST_F(NoiseOfAStudy, RatesAreTriedAtHalfAndTwiceWhenAsked) {
   const double by_rule = result.recommendation->learning_rate->by_rule;
   EXPECT_THAT(workload.rates, testing::ElementsAre(by_rule / 2, by_rule, 2 * by_rule));
   EXPECT_EQ(result.recommendation->setting.learning_rate, by_rule / 2);
+}
+
+// It was asked for, so the answer says that it is missing, and why.
+TEST_F(NoiseOfAStudy, SaysThatRatesWereNotTriedWithinTheBudget) {
+  options.check_rate = true;
+  double seconds = 0;
+  options.loop.now = [&] { return core::Seconds(seconds); };
+  options.loop.budget = core::Seconds(100);
+  workload.on_rate = [&] { seconds += workload.rates.size() == 2 ? 100 : 1; };
+  const TuneResult half = run();
+  ASSERT_TRUE(half.recommendation);
+  EXPECT_EQ(workload.rates.size(), 2u);
+  EXPECT_TRUE(half.recommendation->learning_rate->tried.empty());
+  const auto says = [](const TuneResult& result, const std::string& why) {
+    EXPECT_THAT(result.recommendation->notes,
+                testing::Contains("--lr-check did not run to its end: " + why));
+    EXPECT_THAT(result.recommendation->reasons, testing::Contains(Reason::note));
+  };
+  says(half, "the budget was spent; use a larger --budget");
+  workload.on_rate = [] { throw core::MachineError("no memory for that"); };
+  says(run(), "a run at one of the rates failed");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 #include <tuple>
 
 #include "workload/native/epochs.h"
@@ -54,7 +55,7 @@ TEST(TriedRate, TellsItsLossOrTheStepAtWhichItDiverged) {
 }
 
 // CPU epochs whose updates report a norm as a GPU's do: several at a time, every other one.
-class ToldNorms final : public Epochs {
+class ToldNorms : public Epochs {
  public:
   explicit ToldNorms(std::unique_ptr<Epochs> epochs) : epochs_(std::move(epochs)) {}
   engine::Trainer& trainer() override { return epochs_->trainer(); }
@@ -112,6 +113,46 @@ TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
     EXPECT_TRUE(plain->next(1).empty());
   }
   EXPECT_GE(observations, 2);
+}
+
+// Samples that are where the engine is are told by their numbers, each once before any comes again.
+class ResidentNorms final : public ToldNorms {
+ public:
+  ResidentNorms(std::unique_ptr<Epochs> epochs, std::vector<std::vector<std::uint32_t>>& passes)
+      : ToldNorms(std::move(epochs)), passes_(passes) {}
+  std::optional<double> squared_norm_of(std::span<const std::uint32_t> samples,
+                                        std::int64_t) override {
+    passes_.emplace_back(samples.begin(), samples.end());
+    return 0.125;
+  }
+
+ private:
+  std::vector<std::vector<std::uint32_t>>& passes_;
+};
+
+TEST(MeasuredEpochs, PassOverResidentSamplesWithoutTheHost) {
+  const auto run = small_run(64);
+  std::vector<std::vector<std::uint32_t>> passes;
+  const auto measured = with_gradient_norms(
+      std::make_unique<ResidentNorms>(make_epochs(run, run.options, go_on), passes), run,
+      run.options);
+  std::optional<convergence::GradientNorms> norms;
+  for (std::uint32_t epoch = 0; !norms && epoch < 300; ++epoch) {
+    measured->start(epoch);
+    for (auto updates = measured->next(1000); !norms && !updates.empty();
+         updates = measured->next(1000))
+      norms = updates.back().result.gradient_norms;
+  }
+  ASSERT_TRUE(norms);
+  EXPECT_EQ(norms->big_squared, 0.125);
+  ASSERT_GE(passes.size(), 3u);
+  std::set<std::uint32_t> first_order;  // 600 samples have two passes of 256
+  for (const auto& pass : {passes[0], passes[1]}) {
+    EXPECT_EQ(pass.size(), 256u);
+    first_order.insert(pass.begin(), pass.end());
+  }
+  EXPECT_EQ(first_order.size(), 512u);
+  EXPECT_NE(passes[2], passes[0]);
 }
 
 // One pass over many samples reveals more than many over few, so it has a plan of its own.

@@ -36,8 +36,10 @@ std::string number(const std::optional<double>& value) {
   return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
 }
 
-// "412 (350–490)", in samples.
+// "412 (350–490)", in samples; "> 350" while the interval has no upper end.
 std::string noise_words(const native::EpochResult& e) {
+  if (e.noise && e.noise->at_least)
+    return fmt::format("> {}", core::format_rounded(*e.noise->at_least));
   if (!e.noise || !e.noise->samples) return std::string(report::unknown);
   const stats::Interval& samples = *e.noise->samples;
   return fmt::format("{} ({}–{})", core::format_rounded(samples.mean),
@@ -145,6 +147,7 @@ Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
   return {{"samples", samples},
           {"gradient_squared", noise->gradient_squared},
           {"variance_trace", noise->trace},
+          {"at_least", or_null(noise->at_least)},
           {"observations", noise->observations}};
 }
 

@@ -61,6 +61,32 @@ std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
   return (count + block - 1) / block;
 }
 
+// Whether threads share the blocks of a stage, since there are fewer blocks than threads.
+bool shares_blocks(const Stage& stage, std::int64_t count, int threads) {
+  return stage.block > 1 && blocks_of(count, stage.block) < threads;
+}
+
+// Calls visit(samples, part, parts) for a member's parts of all blocks. Each block has so many
+// parts that the member with the most of them has the least to do.
+template <class Visit>
+void each_part_of_blocks(std::int64_t count, std::int64_t block, int member, int members,
+                         Visit visit) {
+  constexpr int most_parts = 8;  // more are too small
+  const std::int64_t blocks = blocks_of(count, block);
+  const auto longest = [&](int parts) {
+    return (blocks * parts + members - 1) / members * most_parts * most_parts / parts;
+  };
+  int parts = 1;
+  for (int more = 2; more <= most_parts; ++more)
+    if (longest(more) < longest(parts)) parts = more;
+  const Range mine = share(blocks * parts, member, members);
+  for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+    const std::int64_t first = i / parts * block;
+    visit(Range{first, std::min(first + block, count)}, static_cast<int>(i % parts), parts);
+  }
+}
+
+
 }  // namespace
 
 Executor::Executor(Program program, Team& team) : program_(std::move(program)), team_(team) {
@@ -200,6 +226,10 @@ void Executor::forward(const Pass& pass, int member, OperationTimer& told) {
       }
       continue;
     }
+    if (shares_blocks(stage, pass.count, team_.size())) {
+      forward_together(pass, stage, stage.begin, member, false, told);
+      continue;
+    }
     const std::int64_t blocks_at_once = std::max(grab, stage.samples) / stage.block;
     each_of(blocks_of(pass.count, stage.block), blocks_at_once, 2 * s, member,
             [&](const Range& grabbed) {
@@ -213,6 +243,48 @@ void Executor::forward(const Pass& pass, int member, OperationTimer& told) {
             });
     team_.barrier();
     told.waited();
+  }
+}
+
+template <class OperationTimer>
+void Executor::forward_together(const Pass& given, const Stage& stage, std::size_t begin,
+                                int member, bool repeated, OperationTimer& told) {
+  Pass pass = given;
+  pass.shared_block = stage.block;
+  for (std::size_t i = begin; i < stage.end; ++i) {
+    Op& op = *program_.ops[i];
+    for (int step = 0; step < op.forward_steps() && (!repeated || op.repeated); ++step) {
+      each_part_of_blocks(pass.count, stage.block, member, team_.size(),
+                          [&](const Range& samples, int part, int parts) {
+                            op.forward_piece(pass, samples, {step, part, parts}, member);
+                          });
+      told.did(program_.operation_of[i]);
+      team_.barrier();
+      told.waited();
+    }
+  }
+}
+
+// A slot has one block.
+template <class OperationTimer>
+void Executor::backward_together(const Pass& given, const Stage& stage, std::size_t begin,
+                                 int member, OperationTimer& told) {
+  forward_together(given, stage, begin, member, true, told);
+  Pass pass = given;
+  pass.shared_block = stage.block;
+  for (std::size_t i = stage.end; i-- > begin;) {
+    Op& op = *program_.ops[i];
+    for (int step = 0; step < op.backward_steps(); ++step) {
+      each_part_of_blocks(
+          pass.count, stage.block, member, team_.size(),
+          [&](const Range& samples, int part, int parts) {
+            const SlotPart whole{samples, samples.begin / stage.block, true, true};
+            op.backward_piece(pass, whole, {step, part, parts}, member);
+          });
+      told.did(program_.operation_of[i]);
+      team_.barrier();
+      told.waited();
+    }
   }
 }
 
@@ -250,6 +322,11 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
       continue;
     }
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
+    if (shares_blocks(stage, pass.count, team_.size())) {
+      backward_together(pass, stage, begin, member, told);
+      hand_over(stage);
+      continue;
+    }
     each_of(slots, 1, 2 * s + 1, member, [&](const Range& mine) {
       const std::int64_t slot = mine.begin;
       const Range all = samples_of({blocks * slot / slots, blocks * (slot + 1) / slots},

@@ -42,6 +42,14 @@ class Executor {
   void prepare(const Pass& pass, int member, OperationTimer& told);
   template <class OperationTimer>
   void forward(const Pass& pass, int member, OperationTimer& told);
+  // The same for a stage whose blocks are fewer than the threads; `repeated`: only operations that
+  // backward repeats.
+  template <class OperationTimer>
+  void forward_together(const Pass& pass, const Stage& stage, std::size_t begin, int member,
+                        bool repeated, OperationTimer& told);
+  template <class OperationTimer>
+  void backward_together(const Pass& pass, const Stage& stage, std::size_t begin, int member,
+                         OperationTimer& told);
   template <class OperationTimer>
   // `before`: the result of the batch's earlier micro-batches.
   void backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,

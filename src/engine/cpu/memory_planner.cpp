@@ -38,7 +38,9 @@ class Assigner {
       if (op.in()) assign_tensor(*op.in(), producer(*op.in()), i);
     }
     place();
-    place_working();
+    place_in_turn(&Op::working);
+    place_in_turn(&Op::together);
+    for (const auto& op : program_.ops) op->together.of_block = true;
     for (const auto& tensor : program_.tensors)
       if (tensor->same_value_as) tensor->value = tensor->same_value_as->value;
     program_.scratch_bytes = scratch_.size();
@@ -84,7 +86,7 @@ class Assigner {
     if (!program_.training || consumer <= program_.first_trainable) return;
     const std::int64_t begin = stage_[producer], end = stage_[consumer];
     if (begin == end)
-      put_in_scratch(tensor.gradient, samples_at_once(producer));
+      put_in_scratch(tensor.gradient, samples_at_once(producer), true);
     else
       put_in_arena(tensor.gradient, backward(end),
                    program_.ops[producer]->late() ? update() : backward(begin));
@@ -98,7 +100,7 @@ class Assigner {
     bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
     if (keeps && begin == end && from.repeats()) from.repeated = true, keeps = false;
     if (begin == end && !keeps)
-      put_in_scratch(tensor.value, samples_at_once(producer));
+      put_in_scratch(tensor.value, samples_at_once(producer), true);
     else
       put_in_arena(tensor.value, begin, !keeps ? end : to.late() ? update() : backward(begin));
   }
@@ -107,15 +109,17 @@ class Assigner {
     return program_.stages[static_cast<std::size_t>(stage_[op])].samples;
   }
 
-  void place_working() {
+  // What all operations use in turn.
+  void place_in_turn(Allocation Op::*which) {
     core::Bytes most = 0;
-    for (const auto& op : program_.ops) most = std::max(most, op->working.bytes);
+    for (const auto& op : program_.ops) most = std::max(most, ((*op).*which).bytes);
     const core::Bytes offset = scratch_.add(most);
-    for (const auto& op : program_.ops) op->working.per_thread = true, op->working.offset = offset;
+    for (const auto& op : program_.ops)
+      ((*op).*which).per_thread = true, ((*op).*which).offset = offset;
   }
 
-  void put_in_scratch(Allocation& allocation, std::int64_t copies = 1) {
-    allocation.per_thread = true, allocation.copies = copies;
+  void put_in_scratch(Allocation& allocation, std::int64_t copies = 1, bool of_block = false) {
+    allocation.per_thread = true, allocation.copies = copies, allocation.of_block = of_block;
     allocation.offset = scratch_.add(allocation.bytes * static_cast<core::Bytes>(copies));
   }
   void put_in_arena(Allocation& allocation, std::int64_t from, std::int64_t to) {

@@ -38,12 +38,17 @@ struct Pass {
   bool moving_statistics = false;  // normalise by moving averages, and leave them unchanged
   bool adds = false;               // add to the gradients of earlier micro-batches
   bool late_gradients = false;     // dense layers compute their weight gradients in the update
+  std::int64_t shared_block = 0;   // samples of a block that several threads share; 0: none do
 
   template <class T = float>
   T* at(const Allocation& allocation, std::int64_t sample, int thread) const {
+    // Threads that share a block use the scratch of one of them; there are more threads than
+    // blocks.
+    const std::int64_t member =
+        allocation.of_block && shared_block > 0 ? sample / shared_block : thread;
     std::byte* base =
         allocation.per_thread
-            ? scratch + thread * scratch_stride +
+            ? scratch + static_cast<core::Bytes>(member) * scratch_stride +
                   static_cast<core::Bytes>(sample % allocation.copies) * allocation.bytes
             : arena + sample * allocation.bytes;
     return reinterpret_cast<T*>(base + allocation.offset);
@@ -63,6 +68,12 @@ struct SlotPart {
   Range samples;
   std::int64_t slot;
   bool begins, ends;  // contains the slot's first samples, its last ones
+};
+
+// What one of several threads that share a block does of an operation: a part of one step.
+struct Piece {
+  int step, part, parts;
+  Range of(std::int64_t count) const { return share(count, part, parts); }
 };
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients, to which it adds
@@ -111,6 +122,25 @@ class Op {
       backward(pass, s, thread, part.slot);
   }
 
+  // A micro-batch may have fewer blocks than there are threads, which then share them: all threads
+  // run an operation of the stage before the next one begins, and a barrier follows each step. No
+  // sum may depend on the number of parts. Operations without blocks divide the samples, unless
+  // they add to a slot.
+  virtual int forward_steps() const { return 1; }
+  virtual int backward_steps() const { return 1; }
+  virtual void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
+                             int thread) {
+    forward_some(pass, part_of(samples, piece), thread);
+  }
+  virtual void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
+                              int thread) {
+    if (slot_floats == 0)
+      backward_some(pass, {part_of(part.samples, piece), part.slot, part.begins, part.ends},
+                    thread);
+    else if (piece.part == 0)
+      backward_some(pass, part, thread);
+  }
+
   // Whole operations; a barrier follows each phase.
   virtual int forward_phases() const { return 1; }
   virtual int backward_phases() const { return 1; }
@@ -133,12 +163,17 @@ class Op {
   Allocation passing;    // bytes that live during forward
   Allocation temporary;  // bytes of scratch per thread
   Allocation working;    // the same, but shared by all operations in turn
+  Allocation together;   // as working, for all threads that share a block
   std::int64_t shared_floats = 0, shared_offset = 0;
   std::int64_t slot_floats = 0, slot_offset = 0;
   bool wants_input_gradient = true;  // false for the first operation
   bool repeated = false;             // backward begins with this operation's forward
 
  protected:
+  static Range part_of(const Range& samples, const Piece& piece) {
+    const Range part = piece.of(samples.end - samples.begin);
+    return {samples.begin + part.begin, samples.begin + part.end};
+  }
   float* slot(const Pass& pass, std::int64_t index) const {
     return pass.slots + index * pass.slot_floats + slot_offset;
   }

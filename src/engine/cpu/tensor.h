@@ -20,6 +20,7 @@ void clear_padding(const Extent& extent, float* sample);
 // takes samples at once.
 struct Allocation {
   bool per_thread = false, once = false;
+  bool of_block = false;    // in scratch: one for all threads that share a block of samples
   std::int64_t copies = 1;  // in scratch
   core::Bytes bytes = 0;    // per sample, or for all
   core::Bytes offset = 0;   // set by the planner

@@ -94,6 +94,9 @@ class ResidentTrainer : public Trainer {
   // between the host, the copy and the step. The results are bitwise the same as those of step().
   // Waits for the batch before the last.
   virtual void queue(const BatchView& batch, std::int64_t micro_batch) = 0;
+  // accumulate() over these training samples, once what is queued is done.
+  virtual StepResult accumulate_resident(std::span<const std::uint32_t> order,
+                                         std::int64_t micro_batch) = 0;
   // Waits for everything started or queued, and returns each step's loss and correct count, without
   // times.
   virtual std::vector<StepResult> finish() = 0;

@@ -29,18 +29,10 @@ bool CudaTrainer::measures_next(std::int64_t batch) const {
   return options_.trainer.gradient_norms && steps_done_ % steps_for_a_norm(batch) == 0;
 }
 
-void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch,
-                        std::int64_t micro_batch) {
-  const ResidentSplit& train = resident(Split::train);
+void CudaTrainer::set_order(const ResidentSplit& train, std::span<const std::uint32_t> order) {
   if (order.size() > static_cast<std::size_t>(train.count))
     throw core::InputError(
         fmt::format("the order has {} samples, and {} were uploaded", order.size(), train.count));
-  refuse_empty(batch);
-  Executor& executor = executor_of(micro_batch);
-  const auto samples = static_cast<std::int64_t>(order.size());
-  const std::int64_t whole = samples / batch, left = samples % batch;
-  make_room(static_cast<std::size_t>(whole + (left > 0)));
-
   // The order of two starts ago is still being copied only if its predecessor's steps still run.
   turn_ ^= 1;
   Pinned<std::uint32_t>& host = orders_[turn_];
@@ -52,6 +44,18 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
         "copying the order");
   copied_[turn_].record(stream_);
   check(cudaMemsetAsync(&parameters_.state()->cursor, 0, sizeof(std::uint32_t), stream_), "a step");
+}
+
+void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch,
+                        std::int64_t micro_batch) {
+  const ResidentSplit& train = resident(Split::train);
+  refuse_empty(batch);
+  Executor& executor = executor_of(micro_batch);
+  const auto samples = static_cast<std::int64_t>(order.size());
+  const std::int64_t whole = samples / batch, left = samples % batch;
+  make_room(static_cast<std::size_t>(whole + (left > 0)));
+
+  set_order(train, order);
 
   if (sums_) sums_->note_stop();
   const auto launch = [&](const GraphKey& key) {

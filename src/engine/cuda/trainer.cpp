@@ -83,7 +83,33 @@ StepResult CudaTrainer::accumulate(const BatchView& batch, std::int64_t micro_ba
   return result;
 }
 
+StepResult CudaTrainer::accumulate_resident(std::span<const std::uint32_t> order,
+                                            std::int64_t micro_batch) {
+  const ResidentSplit& train_split = resident(Split::train);
+  collect();
+  set_order(train_split, order);
+  BatchView batch;
+  batch.count = static_cast<std::int64_t>(order.size());
+  const StepResult result =
+      train(batch, micro_batch, false, [&](const Executor&, std::int64_t first, std::int64_t) {
+        Source source = train_split.source;
+        source.first = static_cast<std::uint32_t>(first);
+        return source;
+      });
+  gradient_squared_ = result.gradient_squared.value_or(0);
+  return result;
+}
+
 StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, bool updates) {
+  return train(batch, micro_batch, updates,
+               [&](const Executor& executor, std::int64_t first, std::int64_t count) {
+                 return executor.copy_in(batch, first, count);
+               });
+}
+
+template <class Take>
+StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, bool updates,
+                              Take take) {
   collect();
   const Executor& executor = executor_of(micro_batch);
   const bool shared = updates && sums_;
@@ -104,7 +130,7 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
   }
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
     const Micro micro{first, count, batch.count, 0, !updates, batch.first, batch.batch()};
-    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
+    Pass pass = steps_.pass(executor, take(executor, first, count), micro);
     pass.ahead = updates ? 1 : 0;
     clock_.start();
     clock_.mark();

@@ -39,6 +39,8 @@ class CudaTrainer final : public ResidentTrainer {
   void start(std::span<const std::uint32_t> order, std::int64_t batch,
              std::int64_t micro_batch) override;
   void queue(const BatchView& batch, std::int64_t micro_batch) override;
+  StepResult accumulate_resident(std::span<const std::uint32_t> order,
+                                 std::int64_t micro_batch) override;
   std::vector<StepResult> finish() override;
   StepResult evaluate_resident() override;
 
@@ -55,11 +57,16 @@ class CudaTrainer final : public ResidentTrainer {
   // Reserves history for this many more steps; starts a new one if none is pending.
   void make_room(std::size_t steps);
   void reset_slot() const;
+  // Copies it to the device, and sets the cursor to its begin.
+  void set_order(const ResidentSplit& train, std::span<const std::uint32_t> order);
   // Whether the next queued step computes its gradient's norm.
   bool measures_next(std::int64_t batch) const;
   // Waits, and collects the records of the queued steps.
   void collect();
 
+  // `take(executor, first, count)` gives the source of a micro-batch.
+  template <class Take>
+  StepResult train(const BatchView& batch, std::int64_t micro_batch, bool updates, Take take);
   StepResult train(const BatchView& batch, std::int64_t micro_batch, bool updates);
   // The record of a step over this many samples, which ranks share.
   void read_record(StepResult& result, std::int64_t samples) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/gradient_norms.h"
 #include "workload/native/asynchronous.h"
 #include "workload/native/feed.h"
 #include "workload/native/resident.h"
@@ -161,7 +162,8 @@ class FedGpuEpochs final : public FedEpochs {
 class ResidentEpochs final : public Epochs {
  public:
   ResidentEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
-      : options_(options),
+      : network_(run.network),
+        options_(options),
         stop_(stop),
         trainer_(make_gpu_trainer(run, options)),
         orders_(run.dataset.train.count, options.pipeline),
@@ -211,6 +213,12 @@ class ResidentEpochs final : public Epochs {
   }
   core::Seconds waited() const override { return waited_; }
 
+  std::optional<double> squared_norm_of(std::span<const std::uint32_t> samples,
+                                        std::int64_t micro_batch) override {
+    return engine::squared_gradient_norm(
+        *trainer_, network_, [&] { trainer_->accumulate_resident(samples, micro_batch); });
+  }
+
   Sums evaluate() override {
     Sums sums;
     sums.add(trainer_->evaluate_resident(), test_samples_);  // each rank all of it
@@ -222,6 +230,7 @@ class ResidentEpochs final : public Epochs {
   core::MemoryByUse memory() const override { return trainer_->memory(); }
 
  private:
+  const model::Network& network_;
   const Options options_;
   const std::atomic<int>& stop_;
   std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;

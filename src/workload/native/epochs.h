@@ -54,6 +54,13 @@ class Epochs {
   // Waiting for data since the epoch began.
   virtual core::Seconds waited() const = 0;
 
+  // The squared norm of the gradient over these training samples at the current weights, which
+  // leaves the training as it is; nullopt if they are not where the engine is.
+  virtual std::optional<double> squared_norm_of(std::span<const std::uint32_t> /*samples*/,
+                                                std::int64_t /*micro_batch*/) {
+    return std::nullopt;
+  }
+
   // For ranks that went through the epoch independently: combines their results, which the trainer
   // has from then on. Called by every rank.
   virtual void gather(EpochEnd&) {}

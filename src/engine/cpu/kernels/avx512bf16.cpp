@@ -98,6 +98,33 @@ void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t r
   }
 }
 
+void round_row_tiles(const float* from, std::int64_t rows, std::int64_t columns, Bf16* to) {
+  for (std::int64_t r = 0; r < rows; ++r, from += columns) {
+    Bf16* row = to + r / 16 * 16 * columns + r % 16 * 32;
+    for (std::int64_t c = 0; c < columns; c += 32, row += 16 * 32)
+      store_numbers(row, rounded(load(from + c), load(from + c + 16)));
+  }
+}
+
+void turn_rows(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+               Bf16* to) {
+  const __m512i order = turns();
+  for (std::int64_t c = 0; c < columns; c += 16)
+    for (std::int64_t r = 0; r < rows; r += 32) {
+      __m512 pairs[16];  // a lane has two rows of a column
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) {
+        const float* first = from + (r + 2 * i) * from_stride + c;
+        const vec one = r + 2 * i < rows ? load(first) : vec{};
+        const vec other = r + 2 * i + 1 < rows ? load(first + from_stride) : vec{};
+        pairs[i] = _mm512_castsi512_ps(_mm512_permutexvar_epi16(order, rounded(one, other)));
+      }
+      transpose_registers(pairs);
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i, to += 32) store_numbers(to, _mm512_castps_si512(pairs[i]));
+    }
+}
+
 // Four numbers of the first unit, four of the second, and so on: unpacking two registers separates
 // them, so that a register of pairs has one unit.
 void pair_units(const float* first, const float* second, std::int64_t positions, Bf16* to) {
@@ -318,6 +345,8 @@ const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
                                         pair,
                                         pair_rows,
                                         transpose_pairs,
+                                        round_row_tiles,
+                                        turn_rows,
                                         pair_units,
                                         winograd_weights,
                                         winograd_input,

@@ -38,6 +38,7 @@ struct Product {
   float* c;
   const std::int32_t* c_row_offsets;  // of row r in C; null: r · c_row_stride
   std::int64_t c_row_stride, c_unit_stride;
+  bool row_tiles;  // only on tiles: `a` is as round_row_tiles makes it
 };
 using Multiply = Product<float>;
 
@@ -54,6 +55,7 @@ struct OuterProduct {
   std::int64_t width;
   float* d;  // row stride: width
   bool accumulate;
+  bool turned;  // only on tiles: `a` is as turn_rows makes it
 };
 using Outer = OuterProduct<float>;
 

@@ -60,7 +60,11 @@ struct PairPlaces {
   const Bf16* from;          // (channel groups, places, 16, 32)
   std::int64_t from_groups;  // numbers from one channel group to the next
   const PlacePair* pairs;
-  std::int64_t count, units, samples;
+  std::int64_t count;
+  struct {
+    std::int64_t begin, end;  // those that are wanted
+  } part;
+  std::int64_t units, samples;
   Bf16* to;  // (units, count, 16, 32)
 };
 

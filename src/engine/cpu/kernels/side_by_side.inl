@@ -202,7 +202,7 @@ inline void each_unit_of_pairs(const PairPlaces& p, Visit visit) {
   for (std::int64_t u = 0; u < p.units; ++u) {
     const __m512i order = u % 2 == 0 ? lower_turns() : upper_turns();
     const Bf16* from = p.from + u / 2 * p.from_groups;
-    for (std::int64_t i = 0; i < p.count; ++i) {
+    for (std::int64_t i = p.part.begin; i < p.part.end; ++i) {
       const PlacePair pair = p.pairs[i];
       visit(order, u * p.count + i, pair.first < 0 ? nullptr : from + pair.first * tile_size,
             pair.second < 0 ? nullptr : from + pair.second * tile_size);

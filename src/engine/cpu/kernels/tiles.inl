@@ -163,10 +163,15 @@ void multiply_on_tiles(const Product<Bf16>& m) {
       const std::int64_t whole = count / tile_numbers * tile_numbers,
                          packed = round_up(count, tile_numbers);
       // Whole tiles of rows that follow one another are read where they are.
-      const bool in_place = !m.row_offsets && m.segments == 1 && !m.segment_offsets &&
-                            whole == count && rows % tile_height == 0;
-      const std::int64_t stride = in_place ? m.row_stride : packed;
-      const Bf16* left = in_place ? m.a + first * m.row_stride + from : a;
+      const bool in_place =
+          m.row_tiles || (!m.row_offsets && m.segments == 1 && !m.segment_offsets &&
+                          whole == count && rows % tile_height == 0);
+      const std::int64_t stride = m.row_tiles ? tile_numbers : in_place ? m.row_stride : packed;
+      const std::int64_t next_step = m.row_tiles ? tile_height * tile_numbers : tile_numbers,
+                         next_rows = tile_height * (m.row_tiles ? depth : stride);
+      const Bf16* left = m.row_tiles ? m.a + first * depth + from * tile_height
+                         : in_place  ? m.a + first * m.row_stride + from
+                                     : a;
       if (!in_place) pack_rows(m, first, rows, from, count, stride, a);
       const Bf16* b = m.b + from * m.width;
       if (whole < count)
@@ -178,7 +183,7 @@ void multiply_on_tiles(const Product<Bf16>& m) {
         Block::add(
             packed / tile_numbers,
             [&]<int t>(std::int64_t s, int i) {
-              Tiles::template load<t>(left + s * tile_numbers + i * 16 * stride, 2 * stride);
+              Tiles::template load<t>(left + s * next_step + i * next_rows, 2 * stride);
             },
             [&]<int t>(std::int64_t s, int j) {
               const Bf16* step = s < whole / tile_numbers ? b + s * tile_numbers * m.width : b_rest;
@@ -217,6 +222,7 @@ void outer_on_tiles(const OuterProduct<Bf16>& o) {
   // Tiles of the left side one after the other: 16 columns, then the next 16 if present.
   alignas(64) Bf16 a[two_tiles * most_packed], g_rest[tile_numbers * panel];
   constexpr std::int64_t most_rows = most_packed / 2, of_tile = 16 * tile_numbers;
+  const std::int64_t all_steps = (o.rows + 15) / 16;
   Tiles::configure();
   for (std::int64_t first = 0; first < o.rows; first += most_rows) {
     const std::int64_t rows = o.rows - first < most_rows ? o.rows - first : most_rows;
@@ -227,9 +233,11 @@ void outer_on_tiles(const OuterProduct<Bf16>& o) {
                 g_rest);
     for (std::int64_t k = 0; k < o.depth; k += two_tiles) {
       const std::int64_t tiles = o.depth - k > 16 ? 2 : 1;
-      for (std::int64_t t = 0; t < tiles; ++t)
+      for (std::int64_t t = 0; t < tiles && !o.turned; ++t)
         for (std::int64_t s = 0; s < steps; ++s)
           turn_pairs(o, first + 16 * s, rows - 16 * s, k + 16 * t, a + (t * steps + s) * of_tile);
+      const Bf16* left = o.turned ? o.a + (k / 16 * all_steps + first / 16) * of_tile : a;
+      const std::int64_t next = (o.turned ? all_steps : steps) * of_tile;
       const auto block = [&]<int down, int across>(std::int64_t n) {
         using Block = TileBlock<Tiles, down, across>;
         float* d = o.d + k * o.width + n;
@@ -237,7 +245,7 @@ void outer_on_tiles(const OuterProduct<Bf16>& o) {
         Block::add(
             steps,
             [&]<int t>(std::int64_t s, int i) {
-              Tiles::template load<t>(a + (i * steps + s) * of_tile, 2 * tile_numbers);
+              Tiles::template load<t>(left + i * next + s * of_tile, 2 * tile_numbers);
             },
             [&]<int t>(std::int64_t s, int j) {
               if (s < whole / 16)

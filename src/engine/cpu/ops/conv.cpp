@@ -12,18 +12,28 @@
 
 namespace sweetspot::engine::cpu {
 
-void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, float* gradient,
-                       float* bias) {
-  for (std::int64_t u = 0; u < out.units(); ++u)
+namespace {
+
+void add_bias_of(const Pass& pass, const Extent& out, const Range& units, const float* value,
+                 float* gradient, float* bias) {
+  for (std::int64_t u = units.begin; u < units.end; ++u)
     pass.kernels->bias_gradient(value ? value + u * out.plane() : nullptr, out.positions(),
                                 gradient + u * out.plane(), bias + u * unit);
 }
 
-void add_masked_bias(const Pass& pass, const ConvGeometry& g, const std::uint8_t* winner,
-                     const float* value, float* gradient, float* bias) {
-  if (!winner) return add_bias_gradient(pass, g.out, g.relu ? value : nullptr, gradient, bias);
+}  // namespace
+
+void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, float* gradient,
+                       float* bias) {
+  add_bias_of(pass, out, {0, out.units()}, value, gradient, bias);
+}
+
+void add_masked_bias(const Pass& pass, const ConvGeometry& g, const Range& units,
+                     const std::uint8_t* winner, const float* value, float* gradient, float* bias) {
+  if (!winner)
+    return add_bias_of(pass, g.out, units, g.relu ? value : nullptr, gradient, bias);
   const std::int64_t windows = g.out.positions() / g.slots(), plane = windows * unit;
-  for (std::int64_t u = 0; u < g.out.units(); ++u)
+  for (std::int64_t u = units.begin; u < units.end; ++u)
     pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows,
                                  bias + u * unit);
 }

@@ -24,9 +24,9 @@ struct Finish {
 void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, float* gradient,
                        float* bias);
 
-// The same after fused pooling, which `winner` is not null for.
-void add_masked_bias(const Pass& pass, const ConvGeometry& geometry, const std::uint8_t* winner,
-                     const float* value, float* gradient, float* bias);
+// The same after fused pooling, which `winner` is not null for, of some units.
+void add_masked_bias(const Pass& pass, const ConvGeometry& geometry, const Range& units,
+                     const std::uint8_t* winner, const float* value, float* gradient, float* bias);
 
 // Keras' (height, width, in) row of the kernel → row of the weight matrix.
 std::vector<std::int32_t> conv_rows(const ConvGeometry& geometry);

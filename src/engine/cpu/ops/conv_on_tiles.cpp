@@ -59,11 +59,12 @@ class ConvOnTiles final : public Op {
       return scratch.add(static_cast<core::Bytes>(count * tile_size) * sizeof(Bf16));
     };
     input_at_ = add_tiles(shape_.in_groups * (g_.in.positions() + 1));
-    sums_at_ = scratch.add_floats(sum_windows_ * g_.slots() * tile_floats);
     outputs_at_ = add_tiles(shape_.out_groups * (g_.out.positions() + 1));
     turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
     pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
-    working.bytes = scratch.size();
+    together.bytes = scratch.size();
+    working.bytes = aligned(static_cast<core::Bytes>(sum_windows_ * g_.slots() * tile_floats) *
+                            sizeof(float));
     slot_floats = g_.columns() * (g_.depth() + 1);
     shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
   }
@@ -74,21 +75,39 @@ class ConvOnTiles final : public Op {
   std::int64_t samples_at_once() const override { return tile_samples; }
   std::int64_t block() const override { return tile_samples; }
 
+  int forward_steps() const override { return 2; }
+  int backward_steps() const override { return 4; }
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
-    const Block block(*this, pass, samples, thread);
-    take_input(block);
-    multiply(block);
+    for (int step = 0; step < forward_steps(); ++step)
+      forward_piece(pass, samples, {step, 0, 1}, thread);
+  }
+  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+    for (int step = 0; step < backward_steps(); ++step)
+      backward_piece(pass, part, {step, 0, 1}, thread);
   }
 
-  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+  void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
+                     int thread) override {
+    const Block block(*this, pass, samples, thread);
+    piece.step == 0 ? take_input(block, piece) : multiply(block, piece);
+  }
+
+  void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
+                      int thread) override {
     const Block block(*this, pass, part.samples, thread);
     float* weights = slot(pass, part.slot);
-    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s)
-      add_bias(pass, s, thread, weights + g_.columns() * g_.depth());
-    take_input(block);
-    take_gradients(block);
-    add_weights(block, weights);
-    if (wants_input_gradient) make_input_gradient(block);
+    switch (piece.step) {
+      case 0:
+        add_bias(block, piece, weights + g_.columns() * g_.depth());
+        return take_input(block, piece);
+      case 1:
+        return take_gradients(block, piece);
+      case 2:
+        return pair_up(block, piece);
+      default:
+        add_weights(block, piece, weights);
+        if (wants_input_gradient) make_input_gradient(block, piece);
+    }
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
@@ -112,7 +131,8 @@ class ConvOnTiles final : public Op {
           first(range.begin),
           samples(range.end - range.begin),
           thread(member),
-          memory(given.at<std::byte>(op.working, 0, member)) {}
+          memory(given.at<std::byte>(op.together, range.begin, member)),
+          sums(given.at(op.working, 0, member)) {}
     Bf16* numbers(core::Bytes at) const { return reinterpret_cast<Bf16*>(memory + at); }
     float* of(const Allocation& allocation) const { return pass.at(allocation, first, thread); }
 
@@ -120,6 +140,7 @@ class ConvOnTiles final : public Op {
     std::int64_t first, samples;
     int thread;
     std::byte* memory;
+    float* sums;
   };
   static std::int64_t floats_between(const Allocation& allocation) {
     return static_cast<std::int64_t>(allocation.bytes / sizeof(float));
@@ -133,23 +154,27 @@ class ConvOnTiles final : public Op {
   }
 
   // The place of zeros after the last one.
-  static void clear_last(Bf16* numbers, std::int64_t group, std::int64_t groups) {
-    for (std::int64_t i = 1; i <= groups; ++i)
+  static void clear_last(Bf16* numbers, std::int64_t group, std::int64_t groups,
+                         const Piece& piece) {
+    for (std::int64_t i = 1; i <= groups && piece.part == 0; ++i)
       std::fill_n(numbers + i * group - tile_size, tile_size, Bf16{});
   }
 
-  void take_input(const Block& block) const {
+  // Some of the positions.
+  void take_input(const Block& block, const Piece& piece) const {
+    const Range mine = piece.of(g_.in.positions());
     Bf16* to = block.numbers(input_at_);
     block.pass.bf16->side_by_side.side_by_side(
-        {block.of(in_->value), floats_between(in_->value), g_.in.plane(), g_.in.positions(),
-         g_.in.units(), block.samples},
-        to, in_group_);
-    clear_last(to, in_group_, shape_.in_groups);
+        {block.of(in_->value) + mine.begin * unit, floats_between(in_->value), g_.in.plane(),
+         mine.end - mine.begin, g_.in.units(), block.samples},
+        to + mine.begin * tile_size, in_group_);
+    clear_last(to, in_group_, shape_.in_groups, piece);
   }
 
-  void multiply(const Block& block) const {
+  // Some of the outputs.
+  void multiply(const Block& block, const Piece& piece) const {
     const TapTables::Products& products = tables_.forward;
-    auto* sums = reinterpret_cast<float*>(block.memory + sums_at_);
+    float* sums = block.sums;
     const std::int64_t groups = sum_windows_ * g_.slots() / 4;
     TapProduct p{};
     p.a = block.numbers(input_at_), p.a_row = tile_channels, p.a_group = in_group_;
@@ -160,95 +185,127 @@ class ConvOnTiles final : public Op {
     pool.sums = sums, pool.slots = g_.slots(), pool.samples = block.samples, pool.relu = g_.relu;
     pool.out_stride = floats_between(out_->value);
     pool.winner_stride = static_cast<std::int64_t>(kept.bytes);
-    for (std::int64_t u = 0; u < shape_.out_units; ++u) {
+    const std::int64_t chunks = pieces(windows_, sum_windows_);
+    const Range mine = piece.of(shape_.out_units * chunks);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      const std::int64_t u = i / chunks, done = i % chunks * sum_windows_;
       p.b = forward_weights(block.pass) + u * shape_.in_groups * p.b_group;
       pool.bias = g_.bias ? block.pass.weights + *g_.bias + u * unit : nullptr;
-      for (std::int64_t done = 0; done < windows_; done += sum_windows_) {
-        const std::int64_t first = done / sum_windows_ * groups;
-        p.groups = products.groups.data() + first;
-        p.configures = u == 0 && done == 0;
-        p.group_count = std::min(groups, std::ssize(products.groups) - first);
-        block.pass.bf16->sample_tiles.taps(p);
-        const std::int64_t at = (u * windows_ + done) * unit;
-        pool.windows = std::min(sum_windows_, windows_ - done);
-        pool.out = block.of(out_->value) + at;
-        pool.winner =
-            pooled_ ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at : nullptr;
-        block.pass.bf16->side_by_side.pool(pool);
-      }
+      const std::int64_t first = i % chunks * groups;
+      p.groups = products.groups.data() + first;
+      p.configures = i == mine.begin;
+      p.group_count = std::min(groups, std::ssize(products.groups) - first);
+      block.pass.bf16->sample_tiles.taps(p);
+      const std::int64_t at = (u * windows_ + done) * unit;
+      pool.windows = std::min(sum_windows_, windows_ - done);
+      pool.out = block.of(out_->value) + at;
+      pool.winner =
+          pooled_ ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at : nullptr;
+      block.pass.bf16->side_by_side.pool(pool);
     }
   }
 
-  void add_bias(const Pass& pass, std::int64_t sample, int thread, float* bias) const {
-    add_masked_bias(pass, g_, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
-                    pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
-                    bias);
+  // Some of the units, sample by sample.
+  void add_bias(const Block& block, const Piece& piece, float* bias) const {
+    const Range units = piece.of(shape_.out_units);
+    const Pass& pass = block.pass;
+    for (std::int64_t s = block.first; s < block.first + block.samples; ++s)
+      add_masked_bias(pass, g_, units,
+                      pooled_ ? pass.at<std::uint8_t>(kept, s, block.thread) : nullptr,
+                      pass.at(out_->value, s, block.thread),
+                      pass.at(out_->gradient, s, block.thread), bias);
   }
 
-  void take_gradients(const Block& block) const {
+  // Some of the windows.
+  void take_gradients(const Block& block, const Piece& piece) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
-    Bf16* to = block.numbers(outputs_at_);
-    const UnitImages images{block.of(out_->gradient), floats_between(out_->gradient),
-                            windows_ * unit,          windows_,
-                            shape_.out_units,         block.samples};
+    const Range mine = piece.of(windows_);
+    Bf16* first = block.numbers(outputs_at_);
+    Bf16* to = first + mine.begin * g_.slots() * tile_size;
+    const UnitImages images{block.of(out_->gradient) + mine.begin * unit,
+                            floats_between(out_->gradient),
+                            windows_ * unit,
+                            mine.end - mine.begin,
+                            shape_.out_units,
+                            block.samples};
     if (pooled_)
-      kernels.winners_side_by_side(images,
-                                   {block.pass.at<std::uint8_t>(kept, block.first, block.thread),
-                                    static_cast<std::int64_t>(kept.bytes), g_.slots()},
-                                   to, out_group_);
+      kernels.winners_side_by_side(
+          images,
+          {block.pass.at<std::uint8_t>(kept, block.first, block.thread) + mine.begin * unit,
+           static_cast<std::int64_t>(kept.bytes), g_.slots()},
+          to, out_group_);
     else
       kernels.side_by_side(images, to, out_group_);
-    clear_last(to, out_group_, shape_.out_groups);
+    clear_last(first, out_group_, shape_.out_groups, piece);
   }
 
-  void add_weights(const Block& block, float* weights) const {
+  PairPlaces input_pairs(const Block& block) const {
+    const std::int64_t count = std::ssize(tables_.place_pairs);
+    return {block.numbers(input_at_), in_group_,     tables_.place_pairs.data(), count, {0, count},
+            shape_.in_units,          block.samples, block.numbers(turned_at_)};
+  }
+  PairPlaces output_pairs(const Block& block) const {
+    const std::int64_t count = std::ssize(tables_.output_pairs);
+    return {block.numbers(outputs_at_), out_group_,    tables_.output_pairs.data(), count, {0, count},
+            shape_.out_units,           block.samples, block.numbers(pairs_at_)};
+  }
+  // Some of the pairs.
+  void pair_up(const Block& block, const Piece& piece) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
-    const TapTables& t = tables_;
-    const PairPlaces turned{block.numbers(input_at_),  in_group_,       t.place_pairs.data(),
-                            std::ssize(t.place_pairs), shape_.in_units, block.samples,
-                            block.numbers(turned_at_)};
+    PairPlaces turned = input_pairs(block), pairs = output_pairs(block);
+    const Range places = piece.of(turned.count), outputs = piece.of(pairs.count);
+    turned.part = {places.begin, places.end};
+    pairs.part = {outputs.begin, outputs.end};
     kernels.turn_places(turned);
-    const PairPlaces pairs{block.numbers(outputs_at_), out_group_,       t.output_pairs.data(),
-                           std::ssize(t.output_pairs), shape_.out_units, block.samples,
-                           block.numbers(pairs_at_)};
     kernels.pair_places(pairs);
+  }
+
+  // Of some of the taps and pairs of units.
+  void add_weights(const Block& block, const Piece& piece, float* weights) const {
+    const PairPlaces turned = input_pairs(block), pairs = output_pairs(block);
     PairProduct p{};
     p.a_row = tile_channels, p.a_next = turned.count * tile_size,
     p.b_next = pairs.count * tile_size;
     std::array<PairGroup, most_taps> groups;
     p.groups = groups.data(), p.configures = true;
-    for (std::int64_t n = 0; n < shape_.out_units; n += 2) {
+    const std::int64_t down = pieces(shape_.in_units, 2);
+    const Range mine = piece.of(pieces(shape_.out_units, 2) * down * shape_.taps);
+    for (std::int64_t at = mine.begin; at < mine.end; at += p.group_count) {
+      const std::int64_t n = at / shape_.taps / down * 2, u = at / shape_.taps % down * 2,
+                         first = at % shape_.taps;
       p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
-      for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
-        p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
-        for (std::int64_t first = 0; first < shape_.taps; first += most_taps) {
-          p.group_count = std::min(most_taps, shape_.taps - first);
-          for (std::int64_t i = 0; i < p.group_count; ++i) {
-            const WeightTile tile = weight_tile(u, first + i, n);
-            const std::vector<PairStep>& steps = t.pair_steps[static_cast<std::size_t>(first + i)];
-            groups[static_cast<std::size_t>(i)] = {steps.data(), std::ssize(steps),
-                                                   weights + tile.at};
-            p.d_row = tile.width, p.d_next = shape_.taps * unit * tile.width;
-          }
-          block.pass.bf16->sample_tiles.pairs(p);
-          p.configures = false;
-        }
+      p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
+      p.group_count = std::min({most_taps, shape_.taps - first, mine.end - at});
+      for (std::int64_t i = 0; i < p.group_count; ++i) {
+        const WeightTile tile = weight_tile(u, first + i, n);
+        const std::vector<PairStep>& steps =
+            tables_.pair_steps[static_cast<std::size_t>(first + i)];
+        groups[static_cast<std::size_t>(i)] = {steps.data(), std::ssize(steps), weights + tile.at};
+        p.d_row = tile.width, p.d_next = shape_.taps * unit * tile.width;
       }
+      block.pass.bf16->sample_tiles.pairs(p);
+      p.configures = false;
     }
   }
 
-  void make_input_gradient(const Block& block) const {
+  // At some of the places.
+  void make_input_gradient(const Block& block, const Piece& piece) const {
+    const std::vector<TapGroup>& groups = tables_.input_gradient.groups;
     TapProduct p{};
     p.a = block.numbers(outputs_at_), p.a_row = tile_channels, p.a_group = out_group_;
     p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
     p.steps = tables_.input_gradient.steps.data();
-    p.groups = tables_.input_gradient.groups.data();
-    p.group_count = std::ssize(tables_.input_gradient.groups), p.samples = block.samples;
+    p.samples = block.samples;
     p.c_row = floats_between(in_->gradient);
-    for (std::int64_t u = 0; u < shape_.in_units; ++u) {
+    const std::int64_t count = std::ssize(groups);
+    const Range mine = piece.of(shape_.in_units * count);
+    for (std::int64_t at = mine.begin; at < mine.end; at += p.group_count) {
+      const std::int64_t u = at / count;
       p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
       p.c = block.of(in_->gradient) + u * g_.in.plane();
-      p.configures = u == 0;
+      p.groups = groups.data() + at % count;
+      p.group_count = std::min(count - at % count, mine.end - at);
+      p.configures = at == mine.begin;
       block.pass.bf16->sample_tiles.taps(p);
     }
   }
@@ -297,7 +354,7 @@ class ConvOnTiles final : public Op {
   std::int64_t windows_, sum_windows_;
   TapTables tables_;
   std::int64_t in_group_, out_group_;  // numbers from one channel group to the next
-  core::Bytes input_at_, sums_at_, outputs_at_, turned_at_, pairs_at_;
+  core::Bytes input_at_, outputs_at_, turned_at_, pairs_at_;
 };
 
 }  // namespace

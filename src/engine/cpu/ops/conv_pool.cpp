@@ -219,7 +219,8 @@ class ConvPool final : public Op {
 
   void mask_gradients(const Pass& pass, float* gradient, const std::uint8_t* winner,
                       float* weights) const {
-    add_masked_bias(pass, g_, winner, nullptr, gradient, weights + g_.columns() * g_.depth());
+    add_masked_bias(pass, g_, {0, g_.out.units()}, winner, nullptr, gradient,
+                    weights + g_.columns() * g_.depth());
   }
 
   void forward_direct(const Pass& pass, const float* frame, std::byte* scratch, float* out,

@@ -12,7 +12,6 @@ namespace {
 
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
-constexpr std::int64_t tile_row_chunk = 64;  // whole tiles
 // A weight gradient is computed and applied in pieces of 12 KiB, which stay in the L1 cache.
 constexpr std::int64_t gradient_chunk = 48 * panel;
 // Whole tiles of the kernels.
@@ -71,11 +70,14 @@ class Dense final : public Op {
       const std::int64_t even = round_up(most_rows_, 2);
       pairs_gradients_ = even * g_.columns <= most_paired;
       const std::int64_t packed =
-          pairs_gradients_ ? even * (round_up(g_.columns, panel) + gradient_chunk / panel)
+          pairs_gradients_ ? even * round_up(g_.columns, panel) +
+                                 round_up(even, 32) * gradient_chunk / panel
                            : even * panel + packed_input_floats;
       working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                          std::max(by_panels_ ? g_.columns * panel : 0, packed));
-      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(g_.rows * (g_.depth + g_.columns));
+      kept.once = true;
+      kept.bytes =
+          sizeof(Bf16) * static_cast<core::Bytes>(kept_rows() * (g_.depth + g_.columns));
     }
     ScratchLayout scratch;
     scratch.add_floats(gradient_chunk);
@@ -293,14 +295,30 @@ class Dense final : public Op {
   }
   Bf16* rounded_inputs(const Pass& pass) const { return pass.at<Bf16>(kept, 0, 0); }
   Bf16* rounded_gradients(const Pass& pass) const {
-    return rounded_inputs(pass) + most_rows_ * g_.depth;
+    return rounded_inputs(pass) + kept_rows() * g_.depth;
+  }
+  // Whole tiles of rows.
+  std::int64_t kept_rows() const { return round_up(most_rows_, unit); }
+  // Rows of this width, on tiles, are kept tile by tile: rows whose distance is a power of two would
+  // displace one another from the L1 cache.
+  static bool has_row_tiles(const Pass& pass, std::int64_t width) {
+    return pass.bf16->tiles && width % (2 * unit) == 0;
   }
 
   void round_rows(const Pass& pass, const float* from, std::int64_t width, Bf16* to, int part,
                   int parts) const {
-    const Range mine = share(all_rows(pass), part, parts);
-    pass.bf16->round(from + mine.begin * width, (mine.end - mine.begin) * width,
-                     to + mine.begin * width);
+    const Range mine = own_rows(pass, part, parts);
+    const std::int64_t rows = mine.end - mine.begin;
+    if (has_row_tiles(pass, width))
+      pass.bf16->round_row_tiles(from + mine.begin * width, rows, width, to + mine.begin * width);
+    else
+      pass.bf16->round(from + mine.begin * width, rows * width, to + mine.begin * width);
+  }
+  // Of a phase that goes through the rows: in whole tiles, but for the last.
+  Range own_rows(const Pass& pass, int part, int parts) const {
+    const std::int64_t all = all_rows(pass);
+    const Range tiles = share(pieces(all, unit), part, parts);
+    return {std::min(tiles.begin * unit, all), std::min(tiles.end * unit, all)};
   }
 
   void round_weights(const Pass& pass, int part, int parts) const {
@@ -326,28 +344,40 @@ class Dense final : public Op {
     }
   }
 
-  static std::int64_t rounded_chunk(const Pass& pass) {
-    return pass.bf16->tiles ? tile_row_chunk : row_chunk;
+  // Calls visit(column, row, rows) for a part's tiles of a product of all rows.
+  template <class Visit>
+  void each_rounded_tile(const Pass& pass, std::int64_t columns, Split split, int part, int parts,
+                         Visit visit) const {
+    if (pass.bf16->tiles)
+      each_tile_of_16(all_rows(pass), columns, split, part, parts, visit);
+    else
+      each_tile(all_rows(pass), columns, row_chunk, split, part, parts, visit);
+  }
+  // Rows of rounded inputs or gradients times a panel.
+  Product<Bf16> rounded_product(const Pass& pass, const Bf16* rows_from, std::int64_t run,
+                                std::int64_t row, std::int64_t rows) const {
+    Product<Bf16> m{};
+    m.a = rows_from + row * run, m.row_stride = run, m.row_tiles = has_row_tiles(pass, run);
+    m.rows = rows, m.segments = 1, m.run = run;
+    m.c_unit_stride = unit;
+    return m;
   }
 
   void forward_rounded(const Pass& pass, int part, int parts) const {
-    each_tile(all_rows(pass), g_.columns, rounded_chunk(pass), Split::panels, part, parts,
-              [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-                Product<Bf16> m{};
-                m.a = rounded_inputs(pass) + row * g_.depth, m.row_stride = g_.depth;
-                m.rows = rows, m.segments = 1, m.run = g_.depth;
-                m.b = rounded_weights(pass) + n * g_.depth,
-                m.width = std::min(panel, g_.columns - n);
-                m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
-                m.relu = g_.relu;
-                m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
-                m.c_row_stride = g_.columns, m.c_unit_stride = unit;
-                pass.bf16->multiply(m);
-              });
+    each_rounded_tile(
+        pass, g_.columns, Split::panels, part, parts,
+        [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
+          Product<Bf16> m = rounded_product(pass, rounded_inputs(pass), g_.depth, row, rows);
+          m.b = rounded_weights(pass) + n * g_.depth, m.width = std::min(panel, g_.columns - n);
+          m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+          m.relu = g_.relu;
+          m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n, m.c_row_stride = g_.columns;
+          pass.bf16->multiply(m);
+        });
   }
 
   void mask(const Pass& pass, int part, int parts) const {
-    const Range mine = share(all_rows(pass), part, parts);
+    const Range mine = bf16_ ? own_rows(pass, part, parts) : share(all_rows(pass), part, parts);
     pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + mine.begin * g_.columns,
                                 (mine.end - mine.begin) * g_.columns,
                                 gradients(pass) + mine.begin * g_.columns);
@@ -368,19 +398,17 @@ class Dense final : public Op {
     std::int64_t last = -1;  // the panel that is transposed
     if (bf16_) {
       auto* transposed = pass.at<Bf16>(working, 0, part);
-      return each_tile(
-          all_rows(pass), g_.depth, rounded_chunk(pass), split, part, parts,
+      return each_rounded_tile(
+          pass, g_.depth, split, part, parts,
           [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
             if (by_panels_ && k != last)
               for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
                 transpose_rounded(pass, i, transposed);
-            Product<Bf16> m{};
-            m.a = rounded_gradients(pass) + row * g_.columns, m.row_stride = g_.columns;
-            m.rows = rows, m.segments = 1, m.run = g_.columns;
+            Product<Bf16> m =
+                rounded_product(pass, rounded_gradients(pass), g_.columns, row, rows);
             m.b = by_panels_ ? transposed : transposed_weights(pass) + k * g_.columns,
             m.width = std::min(panel, g_.depth - k);
-            m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth,
-            m.c_unit_stride = unit;
+            m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
             pass.bf16->multiply(m);
           });
     }
@@ -440,8 +468,11 @@ class Dense final : public Op {
     } else if (pairs_gradients_ && packed != chunk.row) {
       for (std::int64_t n = 0; packed < 0 && n < g_.columns; n += panel)
         pair_gradients(pass, n, packed_gradients + n * even);
-      pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
-                           2 * chunk.depth);
+      if (pass.bf16->tiles)
+        pass.bf16->turn_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs);
+      else
+        pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
+                             2 * chunk.depth);
       packed = chunk.row;
     }
     OuterProduct<Bf16> o{};
@@ -450,6 +481,11 @@ class Dense final : public Op {
     o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to;
     const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
+    if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
+      o.a = packed_inputs, o.rows = even / 2, o.turned = true;
+      o.g = of_panel, o.accumulate = adds;
+      return pass.bf16->outer(o);
+    }
     for (std::int64_t first = 0; first < all; first += packed_rows) {
       const std::int64_t rows = std::min(packed_rows, all - first);
       o.a = packed_inputs + (pairs_gradients_ ? first * chunk.depth : 0);

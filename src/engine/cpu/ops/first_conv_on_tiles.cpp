@@ -55,8 +55,8 @@ class FirstConvOnTiles final : public Op {
     list_products();
     list_taps();
     kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
+    together.bytes = static_cast<core::Bytes>(tile_samples * frame_stride()) * sizeof(Bf16);
     ScratchLayout scratch;
-    frames_at_ = add_numbers(scratch, tile_samples * frame_stride());
     patches_at_ = add_numbers(
         scratch, std::ssize(place_offsets_) * tile_samples * patch_.row + tile_channels);
     sums_at_ = scratch.add_floats(most_sums_ * tile_floats);
@@ -74,35 +74,54 @@ class FirstConvOnTiles final : public Op {
   std::int64_t samples_at_once() const override { return tile_samples; }
   std::int64_t block() const override { return tile_samples; }
 
+  int forward_steps() const override { return 2; }
+  int backward_steps() const override { return 2; }
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
+    for (int step = 0; step < forward_steps(); ++step)
+      forward_piece(pass, samples, {step, 0, 1}, thread);
+  }
+  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+    for (int step = 0; step < backward_steps(); ++step)
+      backward_piece(pass, part, {step, 0, 1}, thread);
+  }
+
+  // Frames of some samples, then some rows of windows.
+  void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
+                     int thread) override {
+    if (piece.step == 0) return take_frames(pass, samples, piece, thread);
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
-    for (std::int64_t s = samples.begin; s < samples.end; ++s)
-      take_frame(pass, s, thread,
-                 numbers(memory, frames_at_) + (s - samples.begin) * frame_stride());
     PatchPlaces p{};
     p.frame_stride = frame_stride(), p.line_stride = line_stride();
     p.offsets = place_offsets_.data(), p.places = std::ssize(place_offsets_);
     p.lines = g_.kernel.height, p.run = patch_.line, p.samples = samples.end - samples.begin;
     p.to = numbers(memory, patches_at_), p.row = patch_.row;
     const std::int64_t across = g_.out.width / g_.pool.width;
-    for (std::int64_t w = 0; w < windows_; w += across) {
-      p.frames = numbers(memory, frames_at_) +
-                 w / across * g_.pool.height * g_.strides.height * line_stride();
+    const Range rows = piece.of(windows_ / across);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      p.frames = frames(pass, samples.begin, thread) +
+                 row * g_.pool.height * g_.strides.height * line_stride();
       pass.bf16->side_by_side.patches(p);
-      multiply(pass, samples, thread, w);
+      multiply(pass, samples, thread, row * across, row == rows.begin);
     }
   }
 
-  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+  // Frames of some samples, then some units, sample by sample.
+  void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
+                      int thread) override {
+    const Range& samples = part.samples;
+    if (piece.step == 0) return take_frames(pass, samples, piece, thread);
+    const Range units = piece.of(g_.out.units());
+    if (units.begin == units.end) return;
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     float* weights = slot(pass, part.slot);
-    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s) {
-      if (!adds_bias_by_windows()) add_bias(pass, s, thread, weights + g_.columns() * g_.depth());
-      Bf16* frame = numbers(memory, frames_at_);
-      take_frame(pass, s, thread, frame);
+    for (std::int64_t s = samples.begin; s < samples.end; ++s) {
+      if (!adds_bias_by_windows())
+        add_bias(pass, s, thread, units, weights + g_.columns() * g_.depth());
+      const Bf16* frame =
+          frames(pass, samples.begin, thread) + (s - samples.begin) * frame_stride();
       if (has_planes()) take_planes(frame, numbers(memory, planes_at_));
       for (std::int64_t y = 0; y < g_.out.height; y += tap_lines_)
-        add_weights(pass, s, thread, y, weights);
+        add_weights(pass, s, thread, {frame, y, units}, weights);
     }
   }
 
@@ -211,6 +230,15 @@ class FirstConvOnTiles final : public Op {
               frame[(y * columns + x) * channels + c];
   }
 
+  Bf16* frames(const Pass& pass, std::int64_t first, int thread) const {
+    return pass.at<Bf16>(together, first, thread);
+  }
+  void take_frames(const Pass& pass, const Range& samples, const Piece& piece, int thread) const {
+    const Range mine = part_of(samples, piece);
+    for (std::int64_t s = mine.begin; s < mine.end; ++s)
+      take_frame(pass, s, thread,
+                 frames(pass, samples.begin, thread) + (s - samples.begin) * frame_stride());
+  }
   void take_frame(const Pass& pass, std::int64_t sample, int thread, Bf16* to) const {
     const float* frame = input_.frame(pass.inputs + sample * g_.input.size(),
                                       pass.at<std::byte>(temporary, 0, thread));
@@ -218,7 +246,8 @@ class FirstConvOnTiles final : public Op {
     std::fill(to + input_.frame_numbers(), to + frame_stride(), Bf16{});
   }
 
-  void multiply(const Pass& pass, const Range& samples, int thread, std::int64_t w) const {
+  void multiply(const Pass& pass, const Range& samples, int thread, std::int64_t w,
+                bool configures) const {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     TapProduct p{};
     p.a = numbers(memory, patches_at_), p.a_row = patch_.row, p.a_group = tile_channels;
@@ -235,7 +264,7 @@ class FirstConvOnTiles final : public Op {
       pool.bias = g_.bias ? pass.weights + *g_.bias + u * unit : nullptr;
       for (const Chunk& chunk : chunks_) {
         p.groups = groups_.data() + chunk.first_group, p.group_count = chunk.groups;
-        p.configures = w == 0 && u == 0 && &chunk == &chunks_.front();
+        p.configures = configures && u == 0 && &chunk == &chunks_.front();
         pass.bf16->sample_tiles.taps(p);
         const std::int64_t at = (u * windows_ + w + chunk.first) * unit;
         pool.windows = chunk.windows;
@@ -246,8 +275,9 @@ class FirstConvOnTiles final : public Op {
     }
   }
 
-  void add_bias(const Pass& pass, std::int64_t sample, int thread, float* bias) const {
-    add_masked_bias(pass, g_, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
+  void add_bias(const Pass& pass, std::int64_t sample, int thread, const Range& units,
+                float* bias) const {
+    add_masked_bias(pass, g_, units, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
                     pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
                     bias);
   }
@@ -255,13 +285,18 @@ class FirstConvOnTiles final : public Op {
   // Together with the pairs of gradients.
   bool adds_bias_by_windows() const { return pooled_ && g_.pool.width % 2 == 0; }
 
-  // Of some rows of outputs.
-  void add_weights(const Pass& pass, std::int64_t sample, int thread, std::int64_t y,
+  // Rows of outputs of one sample, from row y on, and some of their units.
+  struct Outputs {
+    const Bf16* frame;
+    std::int64_t y;
+    Range units;
+  };
+  void add_weights(const Pass& pass, std::int64_t sample, int thread, const Outputs& outputs,
                    float* weights) const {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
-    const std::int64_t rows = std::min(tap_lines_, g_.out.height - y);
+    const std::int64_t y = outputs.y, rows = std::min(tap_lines_, g_.out.height - y);
     TapRows taps{};
-    taps.from = numbers(memory, has_planes() ? planes_at_ : frames_at_) +
+    taps.from = (has_planes() ? numbers(memory, planes_at_) : outputs.frame) +
                 y * g_.strides.height * plane_width();
     taps.offsets = tap_offsets_.data(), taps.taps = std::ssize(tap_offsets_), taps.rows = rows;
     taps.row_stride = g_.strides.height * plane_width(), taps.width = g_.out.width;
@@ -275,7 +310,7 @@ class FirstConvOnTiles final : public Op {
         pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) + first : nullptr;
     Bf16* gradients = numbers(memory, gradients_at_);
     const std::int64_t of_unit = tap_length_ / tile_channels * tile_size;
-    for (std::int64_t u = 0; u < g_.out.units(); ++u)
+    for (std::int64_t u = outputs.units.begin; u < outputs.units.end; ++u)
       pass.bf16->side_by_side.gradient_rows(
           {gradient + u * plane, winner ? winner + u * plane : nullptr, rows, g_.out.width,
            g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2,
@@ -284,10 +319,12 @@ class FirstConvOnTiles final : public Op {
     p.a_row = tap_length_, p.a_next = unit * tap_length_, p.b_next = of_unit;
     PairGroup group{tap_steps_.data(), std::ssize(tap_steps_), nullptr};
     p.groups = &group, p.group_count = 1, p.configures = true;
-    for (std::int64_t n = 0; n < g_.columns(); n += 2 * unit) {
+    for (std::int64_t n = outputs.units.begin * unit; n < outputs.units.end * unit;) {
       const std::int64_t panel_first = n / panel * panel,
                          width = std::min(panel, g_.columns() - panel_first);
-      p.b = gradients + n / unit * of_unit, p.across = n + unit < g_.columns() ? 2 : 1;
+      // Two units of one panel.
+      p.across = n + unit < std::min(outputs.units.end * unit, panel_first + panel) ? 2 : 1;
+      p.b = gradients + n / unit * of_unit;
       p.d_row = width, p.d_next = unit * width;
       for (std::int64_t k = 0; k < g_.depth(); k += 2 * unit) {
         p.a = taps.to + k * tap_length_, p.down = k + unit < g_.depth() ? 2 : 1;
@@ -295,6 +332,7 @@ class FirstConvOnTiles final : public Op {
         pass.bf16->sample_tiles.pairs(p);
         p.configures = false;
       }
+      n += p.across * unit;
     }
   }
 
@@ -331,7 +369,7 @@ class FirstConvOnTiles final : public Op {
   std::vector<std::int32_t> tap_offsets_;
   std::vector<PairStep> tap_steps_;
   std::int64_t tap_pitch_, tap_lines_, tap_length_;
-  core::Bytes frames_at_, patches_at_, sums_at_, planes_at_, taps_at_, gradients_at_;
+  core::Bytes patches_at_, sums_at_, planes_at_, taps_at_, gradients_at_;
 };
 
 }  // namespace

@@ -20,9 +20,8 @@ enum class Split { panels, rows };
 // again.
 template <class Visit>
 void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, Split split,
-               int part, int parts, Visit visit) {
+               int part, int parts, Visit visit, std::int64_t least_rows = 6) {
   const std::int64_t panels = pieces(columns, panel);
-  constexpr std::int64_t least_rows = 6;
   const std::int64_t in_a_cut = split == Split::rows ? 1 : panels;
   std::int64_t cuts = pieces(rows, most_rows);
   const auto is_even = [&] {
@@ -37,6 +36,19 @@ void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, 
     const std::int64_t begin = rows * cut / cuts, end = rows * (cut + 1) / cuts;
     visit(n * panel, begin, end - begin);
   }
+}
+
+// The same in whole tiles of 16 rows, but for the last, up to four at once.
+template <class Visit>
+void each_tile_of_16(std::int64_t rows, std::int64_t columns, Split split, int part, int parts,
+                     Visit visit) {
+  constexpr std::int64_t most_tiles = 4;
+  each_tile(
+      pieces(rows, unit), columns, most_tiles, split, part, parts,
+      [&](std::int64_t n, std::int64_t tile, std::int64_t tiles) {
+        visit(n, tile * unit, std::min(tiles * unit, rows - tile * unit));
+      },
+      1);
 }
 
 // The transpose of a weight matrix (depth, columns) in panels, for some units of its rows.
