@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/rounded_rows.h"
 #include "engine/cpu/scratch.h"
@@ -27,8 +28,9 @@ constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 // few cache sets, so many samples are packed.
 constexpr std::int64_t packed_rows = 64;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
-// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once.
-constexpr std::int64_t most_paired = 128 * 1024;
+// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs with
+// tiles have 2 MiB of it.
+std::int64_t most_paired() { return (bf16_support().tiles() ? 512 : 128) * 1024; }
 
 // bf16 products amortise rounding their operands if a row meets many columns, and the weights many
 // rows.
@@ -67,7 +69,7 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      pairs_gradients_ = even * g_.columns <= most_paired;
+      pairs_gradients_ = even * g_.columns <= most_paired();
       const std::int64_t packed =
           pairs_gradients_ ? even * round_up(g_.columns, panel) +
                                  round_up(even, 32) * gradient_chunk / panel
