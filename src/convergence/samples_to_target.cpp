@@ -55,6 +55,14 @@ std::optional<double> critical_batch_by_noise(std::span<const NoiseAt> run, doub
   return samples / updates;
 }
 
+CriticalBatchGuess guess_by_noise(double noise_batch, bool adaptive_optimizer) {
+  constexpr double factor_of_noise = 3;
+  if (!adaptive_optimizer) return {noise_batch, factor_of_noise};
+  const CriticalBatchGuess usual;
+  // Two opinions of the same weight.
+  return {std::sqrt(noise_batch * usual.batch), std::exp(std::log(usual.factor) / std::sqrt(2.))};
+}
+
 SamplesToTarget::SamplesToTarget(std::span<const TargetRun> runs, const CriticalBatchGuess& guess) {
   const std::vector<BatchMean> means = means_of(runs);
   const double middle = std::log(guess.batch), deviation = std::log(guess.factor);

@@ -39,6 +39,11 @@ struct CriticalBatchGuess {
   double factor = 8;
 };
 
+// The prior if the noise scale of the gradients gave a critical batch. The law is about optimizers
+// that follow the gradient itself. Adam follows a normalised one, whose noise scale is another (a
+// tenth of what runs show for the paper's network), so there that counts as much as no knowledge.
+CriticalBatchGuess guess_by_noise(double noise_batch, bool adaptive_optimizer);
+
 // Samples to the target at any batch, by the trade-off above: the critical batch is weighted by the
 // prior and by how well it explains the runs, which deviate from the law by more than their seeds
 // do.

@@ -11,9 +11,6 @@
 namespace sweetspot::learning {
 namespace {
 
-// If the noise scale is known, the critical batch is within a small factor of it.
-constexpr double factor_of_noise = 3;
-
 std::int64_t nearest(const std::vector<search::BatchSpeed>& candidates, std::int64_t batch) {
   const auto away = [batch](const search::BatchSpeed& each) {
     return std::abs(std::log(static_cast<double>(each.batch) / static_cast<double>(batch)));
@@ -150,7 +147,7 @@ class TargetSearch {
 
   convergence::CriticalBatchGuess guess() const {
     const std::optional<double> noise = noise_batch();
-    return noise ? convergence::CriticalBatchGuess{*noise, factor_of_noise}
+    return noise ? convergence::guess_by_noise(*noise, options_.adaptive_optimizer)
                  : convergence::CriticalBatchGuess{};
   }
 

@@ -34,6 +34,13 @@ json layer(const char* kind, json config) {
   return {{"class_name", kind}, {"config", std::move(config)}};
 }
 
+model::Network sequential(const std::string& name, const json& layers) {
+  const json keras{{"class_name", "Sequential"},
+                   {"config", {{"name", name}, {"layers", layers}}},
+                   {"keras_version", "2.11.0"}};
+  return model::read_keras(keras.dump(), name);
+}
+
 model::Network network_of(const Shape& s) {
   json layers{
       layer("InputLayer",
@@ -52,10 +59,33 @@ model::Network network_of(const Shape& s) {
         layer("MaxPooling2D", {{"name", "pool"}, {"pool_size", s.pool}, {"strides", s.pool}}));
   layers.push_back(layer("Flatten", {{"name", "flat"}}));
   layers.push_back(layer("Dense", {{"name", "out"}, {"units", 5}, {"activation", "softmax"}}));
-  const json keras{{"class_name", "Sequential"},
-                   {"config", {{"name", s.name}, {"layers", layers}}},
-                   {"keras_version", "2.11.0"}};
-  return model::read_keras(keras.dump(), s.name);
+  return sequential(s.name, layers);
+}
+
+// Convolutions of every kind behind one another, with something between them or not.
+model::Network chain(bool apart) {
+  json layers{layer("InputLayer", {{"name", "in"}, {"batch_input_shape", {nullptr, 14, 15, 6}}})};
+  int count = 0;
+  const auto add = [&](const char* kind, json config) {
+    config["name"] = "layer" + std::to_string(count++);
+    layers.push_back(layer(kind, std::move(config)));
+  };
+  const auto conv = [&](int filters, Size kernel, const char* padding, const char* activation,
+                        Size pool, Size strides) {
+    add("Conv2D", {{"filters", filters}, {"kernel_size", kernel}, {"padding", padding},
+                   {"activation", activation}, {"strides", strides}});
+    if (pool != Size{1, 1}) add("MaxPooling2D", {{"pool_size", pool}, {"strides", pool}});
+    if (apart) add("Rescaling", {{"scale", 1.0}, {"offset", 0.0}});
+  };
+  conv(40, {3, 3}, "valid", "relu", {1, 2}, {1, 1});
+  conv(24, {3, 3}, "same", "relu", {1, 1}, {1, 1});
+  conv(48, {2, 3}, "same", "linear", {1, 1}, {1, 1});
+  conv(17, {3, 3}, "same", "relu", {3, 1}, {1, 1});
+  conv(33, {2, 2}, "valid", "relu", {1, 1}, {1, 2});
+  conv(64, {1, 1}, "valid", "relu", {1, 1}, {1, 1});
+  add("Flatten", json::object());
+  add("Dense", {{"units", 5}, {"activation", "softmax"}});
+  return sequential(apart ? "apart" : "chain", layers);
 }
 
 // Multiples of 1/64 that bf16 has: rounding changes no operand of the forward pass, and so no
@@ -133,6 +163,34 @@ TEST_P(Bf16SampleTiles, AreTheSameBitForBitWhateverTheThreads) {
           << expected.gradients[v].parameter.name;
   }
 }
+
+class Bf16TileChain : public WithSet<::testing::TestWithParam<const char*>> {
+  std::string set() const override { return GetParam(); }
+};
+
+// Tiles that one convolution hands to the next hold what images would have held.
+TEST_P(Bf16TileChain, HandsOnWhatImagesWouldHold) {
+  const model::Network together = chain(false), apart = chain(true);
+  TrainerOptions options;
+  options.precision = Precision::bf16;
+  EXPECT_EQ(operations_with("side by side", *cpu::plan(together, options, 16, false)), 6);
+  EXPECT_EQ(operations_with("side by side", *cpu::plan(apart, options, 16, false)), 6);
+  for (const std::int64_t samples : {16, 9, 53}) {
+    SCOPED_TRACE(samples);
+    const Result expected = train({}, apart, Precision::bf16, 1, samples, samples);
+    const Result found = train({}, together, Precision::bf16, 1, samples, samples);
+    EXPECT_NEAR(found.loss, expected.loss, 1e-6 * expected.loss);
+    expect_near(found.gradients, expected.gradients, 1e-5);
+    for (const int threads : {2, 7, 18}) {
+      SCOPED_TRACE(threads);
+      const Result same = train({}, together, Precision::bf16, threads, samples, samples);
+      EXPECT_EQ(same.loss, found.loss);
+      for (std::size_t v = 0; v < found.gradients.size(); ++v)
+        EXPECT_EQ(same.gradients[v].values, found.gradients[v].values);
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Sets, Bf16TileChain, ::testing::Values("amx", "emulated"));
 
 constexpr Shape shapes[] = {
     {"first", 12, 14, 1, 0, {4, 4}, 32, {1, 1}, "valid", {2, 2}},

@@ -35,6 +35,7 @@ TargetOptions asked(const workload::fake::Options& made, std::int64_t largest = 
   TargetOptions options;
   options.target = {trial::Target::Metric::accuracy, 0.99};
   options.rule = convergence::LearningRateRule::none;
+  options.adaptive_optimizer = false;  // the fake's noise scale is its law's
   for (std::int64_t batch = 16; batch <= largest; batch *= 2) {
     const double speed = samples_per_second(made, batch);
     options.candidates.push_back({batch, {speed, speed, speed}, {1, 1, 1}, 1});

@@ -129,6 +129,12 @@ class Compiler {
     add_activation(conv.activation);
   }
 
+  std::unique_ptr<Op> conv_on_tiles(const std::string& name, const ConvGeometry& g, Tensor* out) {
+    if (!g.raw_input && !program_.ops.empty() && program_.ops.back()->out() == current_)
+      current_->tiled = program_.ops.back()->makes_tiles();
+    return make_conv_on_tiles(name, g, current_, out);
+  }
+
   void add(const model::Conv2D& conv) {
     if (runs_transposed(network_, layer_)) return add_transposed(conv);
     ConvGeometry g = conv_geometry(network_, extents_, layer_);
@@ -149,7 +155,7 @@ class Compiler {
       ++layer_;
       Tensor* out = tensor(extents_[layer_ + 1]);
       push(runs_on_sample_tiles(g, program_.micro_batch)
-               ? make_conv_on_tiles(name, g, current_, out)
+               ? conv_on_tiles(name, g, out)
                : make_conv_pool(name, g, program_.micro_batch, current_, out),
            true);
     } else if (runs_as_product(g, program_.micro_batch)) {
@@ -157,7 +163,7 @@ class Compiler {
       add_activation(conv.activation);
     } else {
       push(runs_on_sample_tiles(g, program_.micro_batch)
-               ? make_conv_on_tiles(name, g, current_, tensor(g.out))
+               ? conv_on_tiles(name, g, tensor(g.out))
                : make_conv(name, g, program_.micro_batch, current_, tensor(g.out)),
            true);
       add_activation(conv.activation);

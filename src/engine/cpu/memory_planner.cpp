@@ -82,6 +82,13 @@ class Assigner {
   void assign_tensor(Tensor& tensor, std::size_t producer, std::size_t consumer) {
     tensor.value.bytes = tensor.gradient.bytes =
         static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(float);
+    if (tensor.tiled) {
+      const std::int64_t groups = (tensor.extent.units() + 1) / 2;
+      tensor.value.bytes = static_cast<core::Bytes>(groups * (tensor.extent.positions() + 1) *
+                                                    tile_channels) *
+                           sizeof(Bf16);
+      tensor.value.block = tensor.gradient.block = tile_samples;
+    }
     if (!tensor.same_value_as) assign_value(tensor, producer);
     if (!program_.training || consumer <= program_.first_trainable) return;
     const std::int64_t begin = stage_[producer], end = stage_[consumer];
@@ -123,7 +130,8 @@ class Assigner {
     allocation.offset = scratch_.add(allocation.bytes * static_cast<core::Bytes>(copies));
   }
   void put_in_arena(Allocation& allocation, std::int64_t from, std::int64_t to) {
-    const auto micro_batch = static_cast<core::Bytes>(program_.micro_batch);
+    const auto micro_batch =
+        static_cast<core::Bytes>(round_up(program_.micro_batch, allocation.block));
     if (allocation.bytes > 0)
       stays_.push_back({&allocation, allocation.once ? 1 : micro_batch, from, to});
   }

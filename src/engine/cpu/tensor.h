@@ -22,6 +22,7 @@ struct Allocation {
   bool per_thread = false, once = false;
   bool of_block = false;    // in scratch: one for all threads that share a block of samples
   std::int64_t copies = 1;  // in scratch
+  std::int64_t block = 1;   // in the arena there are whole blocks of samples
   core::Bytes bytes = 0;    // per sample, or for all
   core::Bytes offset = 0;   // set by the planner
 };
@@ -31,6 +32,7 @@ struct Tensor {
   Extent extent;
   Allocation value, gradient;
   Tensor* same_value_as = nullptr;  // shares that tensor's value, with its own gradient
+  bool tiled = false;               // as in kernels/sample_tiles.h
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -355,7 +355,8 @@ const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
                                         winners_in_pairs,
                                         sparse_weights,
                                         sparse_data,
-                                        {side_by_side, winners_side_by_side, patches, tap_rows,
+                                        {side_by_side, winners_side_by_side,
+                                         gradients_side_by_side, patches, tap_rows,
                                          gradient_rows, pair_places, turn_places, pool},
                                         {}};
 

@@ -7,6 +7,10 @@ namespace sweetspot::engine::cpu {
 
 // Convolutions whose tiles have one row per sample: 32 channels of one position, of up to 16
 // samples side by side. A kernel's tap is then a tile as it is, and no patch is packed.
+//
+// A tensor between two of them is stored that way ("tiled"): the values of a block of 16 samples as
+// (channel groups, positions, 16, 32) in bf16, with one position of zeros after the last; gradients
+// and winners as (units, positions, 16, 16).
 
 constexpr std::int64_t tile_samples = 16, tile_channels = 32;
 constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
@@ -60,24 +64,23 @@ struct PairPlaces {
   const Bf16* from;          // (channel groups, places, 16, 32)
   std::int64_t from_groups;  // numbers from one channel group to the next
   const PlacePair* pairs;
-  std::int64_t count;
-  struct {
-    std::int64_t begin, end;  // those that are wanted
-  } part;
-  std::int64_t units, samples;
+  std::int64_t count, samples;
+  struct Part {
+    std::int64_t begin, end;
+  } pair_part, unit_part;  // those that are wanted
   Bf16* to;  // (units, count, 16, 32)
 };
 
-// Some positions of one image per sample, (units, positions, 16).
+// One image per sample, in units of 16 channels.
 struct UnitImages {
   const float* images;
-  std::int64_t stride, plane;  // floats from one sample, unit to the next
+  std::int64_t sample, unit, position;  // floats from one to the next
   std::int64_t positions, units, samples;
 };
-// The winners at these positions, with the same plane.
+// The winners at these positions; `sample` in bytes.
 struct WinnerImages {
   const std::uint8_t* winner;
-  std::int64_t stride, slots;
+  std::int64_t sample, slots;
 };
 
 // Patches of a first layer: `lines` runs of numbers of each sample's frame.
@@ -102,6 +105,7 @@ struct TapRows {
 struct GradientRows {
   const float* gradients;      // (windows, 16)
   const std::uint8_t* winner;  // null: not pooled
+  std::int64_t window;         // floats, and winners, from one window to the next
   std::int64_t rows, width, pool_height, pool_width;
   Bf16* to;            // (pairs, 16, 2), zeros after the last row
   std::int64_t pairs;  // of 16 × 2
@@ -117,6 +121,10 @@ struct PoolTiles {
   std::int64_t out_stride;
   std::uint8_t* winner;  // null if there is one slot
   std::int64_t winner_stride;
+  // Instead of `out`, with tiled winners: a unit of (windows, 16, 32). It `clears` its group's other
+  // one, if there is none.
+  Bf16* tiles;
+  bool clears;
 };
 
 // The products run on tiles.
@@ -130,9 +138,13 @@ struct SampleTileKernels {
   // to (channel groups, positions, 16, 32).
   void (*side_by_side)(const UnitImages&, Bf16* to, std::int64_t group_stride);
   // The same for the gradients of pooled outputs: (channel groups, windows · slots, 16, 32), zero
-  // except for the winners.
-  void (*winners_side_by_side)(const UnitImages&, const WinnerImages&, Bf16* to,
+  // except for the winners, whose sums are added to bias (units, 16).
+  void (*winners_side_by_side)(const UnitImages&, const WinnerImages&, float* bias, Bf16* to,
                                std::int64_t group_stride);
+  // The same for others: zero where `values`, in the same order as `to`, is not null and not
+  // positive.
+  void (*gradients_side_by_side)(const UnitImages&, const Bf16* values, float* bias, Bf16* to,
+                                 std::int64_t group_stride);
   void (*patches)(const PatchPlaces&);
   void (*tap_rows)(const TapRows&);
   // With a bias if outputs are pooled by an even width.

@@ -8,38 +8,55 @@ inline __m512i two_units_of(const float* unit, std::int64_t plane, bool both) {
 
 void side_by_side(const UnitImages& given, Bf16* to, std::int64_t group_stride) {
   const UnitImages from = given;
-  const std::int64_t plane = from.plane;
   for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride) {
     const bool both = u + 1 < from.units;
     Bf16* tile = to;
     for (std::int64_t p = 0; p < from.positions; ++p, tile += tile_size) {
-      const float* at = from.images + u * plane + p * 16;
-      for (std::int64_t s = 0; s < from.samples; ++s, at += from.stride)
-        store_numbers(tile + s * tile_channels, two_units_of(at, plane, both));
+      const float* at = from.images + u * from.unit + p * from.position;
+      for (std::int64_t s = 0; s < from.samples; ++s, at += from.sample)
+        store_numbers(tile + s * tile_channels, two_units_of(at, from.unit, both));
     }
   }
 }
 
-void winners_side_by_side(const UnitImages& given, const WinnerImages& winners, Bf16* to,
-                          std::int64_t group_stride) {
+// Sums of the gradients of two units.
+struct TwoBiases {
+  explicit TwoBiases(const float* bias, bool both)
+      : first(load(bias)), second(both ? load(bias + 16) : vec{}) {}
+  void add(vec one, vec other, __mmask32 passes) {
+    first = _mm512_mask_add_ps(first, static_cast<__mmask16>(passes), first, one);
+    second = _mm512_mask_add_ps(second, static_cast<__mmask16>(passes >> 16), second, other);
+  }
+  void put(float* bias, bool both) const {
+    store(bias, first);
+    if (both) store(bias + 16, second);
+  }
+  __m512 first, second;
+};
+
+void winners_side_by_side(const UnitImages& given, const WinnerImages& winners, float* bias,
+                          Bf16* to, std::int64_t group_stride) {
   const UnitImages from = given;
   const WinnerImages w = winners;
-  const std::int64_t plane = from.plane;
-  for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride) {
+  const __m256i none = _mm256_set1_epi8(static_cast<char>(no_gradient));
+  for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride, bias += 32) {
     const bool both = u + 1 < from.units;
+    TwoBiases sums(bias, both);
     Bf16* tile = to;
     for (std::int64_t p = 0; p < from.positions; ++p, tile += w.slots * tile_size) {
-      const float* at = from.images + u * plane + p * 16;
-      const std::uint8_t* index = w.winner + u * plane + p * 16;
+      const float* at = from.images + u * from.unit + p * from.position;
+      const std::uint8_t* index = w.winner + u * from.unit + p * from.position;
       Bf16* row = tile;
       for (std::int64_t s = 0; s < from.samples;
-           ++s, at += from.stride, index += w.stride, row += tile_channels) {
-        const __m512i g = two_units_of(at, plane, both);
+           ++s, at += from.sample, index += w.sample, row += tile_channels) {
+        const vec one = load(at), other = both ? load(at + from.unit) : vec{};
+        const __m512i g = rounded(one, other);
         const __m128i lower = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
-        const __m128i upper = both
-                                  ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(index + plane))
-                                  : _mm_set1_epi8(-1);
+        const __m128i upper =
+            both ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(index + from.unit))
+                 : _mm_set1_epi8(static_cast<char>(no_gradient));
         const __m256i winner = _mm256_set_m128i(upper, lower);
+        sums.add(one, other, _mm256_cmpneq_epi8_mask(winner, none));
         __m256i slot = _mm256_setzero_si256();
         for (std::int64_t i = 0; i < w.slots; ++i) {
           store_numbers(row + i * tile_size,
@@ -48,6 +65,33 @@ void winners_side_by_side(const UnitImages& given, const WinnerImages& winners, 
         }
       }
     }
+    sums.put(bias, both);
+  }
+}
+
+void gradients_side_by_side(const UnitImages& given, const Bf16* values, float* bias, Bf16* to,
+                            std::int64_t group_stride) {
+  const UnitImages from = given;
+  for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride, bias += 32) {
+    const bool both = u + 1 < from.units;
+    TwoBiases sums(bias, both);
+    Bf16* tile = to;
+    const Bf16* value = values;
+    for (std::int64_t p = 0; p < from.positions; ++p, tile += tile_size, value += tile_size) {
+      const float* at = from.images + u * from.unit + p * from.position;
+      for (std::int64_t s = 0; s < from.samples; ++s, at += from.sample) {
+        const vec one = load(at), other = both ? load(at + from.unit) : vec{};
+        const __mmask32 passes =
+            values ? _mm512_cmpgt_epi16_mask(load_numbers(value + s * tile_channels),
+                                             _mm512_setzero_si512())
+                   : ~__mmask32{};
+        sums.add(one, other, passes);
+        store_numbers(tile + s * tile_channels,
+                      _mm512_maskz_mov_epi16(passes, rounded(one, other)));
+      }
+    }
+    if (values) values += group_stride;
+    sums.put(bias, both);
   }
 }
 
@@ -137,7 +181,7 @@ inline __m512i wide_gradient(const float* gradients) {
 inline __m512i gradient_at(const GradientRows& r, std::int64_t across, std::int64_t y,
                            std::int64_t x) {
   if (x >= r.width) return _mm512_setzero_si512();
-  const std::int64_t window = (y / r.pool_height * across + x / r.pool_width) * 16;
+  const std::int64_t window = (y / r.pool_height * across + x / r.pool_width) * r.window;
   const __m512i g = wide_gradient(r.gradients + window);
   if (!r.winner) return g;
   const std::int64_t slot = y % r.pool_height * r.pool_width + x % r.pool_width;
@@ -156,7 +200,7 @@ inline void gradient_windows(const GradientRows& r) {
   Bf16* to = r.to;
   for (std::int64_t y = 0; y < r.rows; y += r.pool_height, to += (r.pool_height - 1) * line)
     for (std::int64_t w = 0; w < across;
-         ++w, gradients += 16, winners += 16, to += r.pool_width * 16) {
+         ++w, gradients += r.window, winners += r.window, to += r.pool_width * 16) {
       const vec gradient = load(gradients);
       const __m512i g = _mm512_cvtepu16_epi32(rounded(gradient)), winner = winner_indices(winners);
       const __mmask16 passes = _mm512_cmpneq_epi32_mask(winner, _mm512_set1_epi32(no_gradient));
@@ -199,10 +243,10 @@ inline __m512i lower_turns() {
 // unit of each pair of places; null: zeros.
 template <class Visit>
 inline void each_unit_of_pairs(const PairPlaces& p, Visit visit) {
-  for (std::int64_t u = 0; u < p.units; ++u) {
+  for (std::int64_t u = p.unit_part.begin; u < p.unit_part.end; ++u) {
     const __m512i order = u % 2 == 0 ? lower_turns() : upper_turns();
     const Bf16* from = p.from + u / 2 * p.from_groups;
-    for (std::int64_t i = p.part.begin; i < p.part.end; ++i) {
+    for (std::int64_t i = p.pair_part.begin; i < p.pair_part.end; ++i) {
       const PlacePair pair = p.pairs[i];
       visit(order, u * p.count + i, pair.first < 0 ? nullptr : from + pair.first * tile_size,
             pair.second < 0 ? nullptr : from + pair.second * tile_size);
@@ -248,7 +292,7 @@ void turn_places(const PairPlaces& given) {
 }
 
 // `fixed_slots`: how many a window has; 0: any.
-template <int fixed_slots>
+template <int fixed_slots, bool tiled>
 inline void pool_tiles(const PoolTiles& given) {
   const PoolTiles p = given;
   const std::int64_t slots = fixed_slots > 0 ? fixed_slots : p.slots;
@@ -256,9 +300,10 @@ inline void pool_tiles(const PoolTiles& given) {
   for (std::int64_t w = 0; w < p.windows; ++w) {
     const float* sums = p.sums + w * slots * 256;
     float* out = p.out + w * 16;
-    std::uint8_t* winners = p.winner + w * 16;
-    for (std::int64_t s = 0; s < p.samples;
-         ++s, sums += 16, out += p.out_stride, winners += p.winner_stride) {
+    Bf16* row = p.tiles + w * tile_size;
+    std::uint8_t* winners = p.winner + w * (tiled ? tile_floats : 16);
+    for (std::int64_t s = 0; s < p.samples; ++s, sums += 16, out += p.out_stride,
+                      row += tile_channels, winners += tiled ? 16 : p.winner_stride) {
       __m512 best = load(sums);
       __m512i winner = _mm512_setzero_si512();
 #pragma GCC unroll 4
@@ -276,14 +321,21 @@ inline void pool_tiles(const PoolTiles& given) {
         best = _mm512_mask_mov_ps(best, stops, _mm512_setzero_ps());
         winner = _mm512_mask_mov_epi32(winner, stops, _mm512_set1_epi32(no_gradient));
       }
-      store(out, best);
+      if constexpr (!tiled)
+        store(out, best);
+      else if (p.clears)
+        store_numbers(row, _mm512_zextsi256_si512(rounded(best)));
+      else
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), rounded(best));
       if (fixed_slots != 1)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(winners), _mm512_cvtepi32_epi8(winner));
     }
   }
 }
 
-void pool(const PoolTiles& p) {
-  if (!p.winner) return pool_tiles<1>(p);
-  p.slots == 4 ? pool_tiles<4>(p) : pool_tiles<0>(p);
+template <bool tiled>
+inline void pool_to(const PoolTiles& p) {
+  if (!p.winner) return pool_tiles<1, tiled>(p);
+  p.slots == 4 ? pool_tiles<4, tiled>(p) : pool_tiles<0, tiled>(p);
 }
+void pool(const PoolTiles& p) { p.tiles ? pool_to<true>(p) : pool_to<false>(p); }

@@ -50,15 +50,17 @@ class ConvOnTiles final : public Op {
         pooled_(g_.slots() > 1),
         windows_(g_.out.positions() / g_.slots()),
         sum_windows_(windows_of_sums(g_.slots())),
-        tables_(tap_tables(g_, window_major(g_), sum_windows_ * g_.slots())),
+        tables_(tap_tables(g_, window_major(g_), sum_windows_ * g_.slots(),
+                           in->tiled ? tile_floats : unit)),
         in_group_((g_.in.positions() + 1) * tile_size),
         out_group_((g_.out.positions() + 1) * tile_size) {
     kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
+    kept.block = tile_samples;
     ScratchLayout scratch;
     const auto add_tiles = [&](std::int64_t count) {
       return scratch.add(static_cast<core::Bytes>(count * tile_size) * sizeof(Bf16));
     };
-    input_at_ = add_tiles(shape_.in_groups * (g_.in.positions() + 1));
+    input_at_ = add_tiles(in->tiled ? 0 : shape_.in_groups * (g_.in.positions() + 1));
     outputs_at_ = add_tiles(shape_.out_groups * (g_.out.positions() + 1));
     turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
     pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
@@ -75,8 +77,11 @@ class ConvOnTiles final : public Op {
   std::int64_t samples_at_once() const override { return tile_samples; }
   std::int64_t block() const override { return tile_samples; }
 
-  int forward_steps() const override { return 2; }
-  int backward_steps() const override { return 4; }
+  bool makes_tiles() const override { return true; }
+
+  // A tiled input is read where it is, and tiled gradients are masked as they are taken.
+  int forward_steps() const override { return in_->tiled ? 1 : 2; }
+  int backward_steps() const override { return first_step() == 0 ? 3 : 2; }
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
     for (int step = 0; step < forward_steps(); ++step)
       forward_piece(pass, samples, {step, 0, 1}, thread);
@@ -89,21 +94,21 @@ class ConvOnTiles final : public Op {
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {
     const Block block(*this, pass, samples, thread);
-    piece.step == 0 ? take_input(block, piece) : multiply(block, piece);
+    !in_->tiled && piece.step == 0 ? take_input(block, piece) : multiply(block, piece);
   }
 
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
                       int thread) override {
     const Block block(*this, pass, part.samples, thread);
     float* weights = slot(pass, part.slot);
-    switch (piece.step) {
+    float* bias = weights + g_.columns() * g_.depth();
+    switch (first_step() + piece.step) {
       case 0:
-        add_bias(block, piece, weights + g_.columns() * g_.depth());
-        return take_input(block, piece);
+        if (masks_before()) add_bias(block, piece, bias);
+        if (!in_->tiled) take_input(block, piece);
+        return;
       case 1:
-        return take_gradients(block, piece);
-      case 2:
-        return pair_up(block, piece);
+        return take_gradients(block, piece, bias);
       default:
         add_weights(block, piece, weights);
         if (wants_input_gradient) make_input_gradient(block, piece);
@@ -132,7 +137,9 @@ class ConvOnTiles final : public Op {
           samples(range.end - range.begin),
           thread(member),
           memory(given.at<std::byte>(op.together, range.begin, member)),
-          sums(given.at(op.working, 0, member)) {}
+          sums(given.at(op.working, 0, member)),
+          input(op.in_->tiled ? given.at<Bf16>(op.in_->value, range.begin, member)
+                              : numbers(op.input_at_)) {}
     Bf16* numbers(core::Bytes at) const { return reinterpret_cast<Bf16*>(memory + at); }
     float* of(const Allocation& allocation) const { return pass.at(allocation, first, thread); }
 
@@ -141,7 +148,13 @@ class ConvOnTiles final : public Op {
     int thread;
     std::byte* memory;
     float* sums;
+    Bf16* input;
   };
+  // The bias of outputs that are neither pooled nor tiled is summed before their gradients, which
+  // that masks, are taken.
+  bool masks_before() const { return !pooled_ && !out_->tiled; }
+  int first_step() const { return in_->tiled && !masks_before() ? 1 : 0; }
+
   static std::int64_t floats_between(const Allocation& allocation) {
     return static_cast<std::int64_t>(allocation.bytes / sizeof(float));
   }
@@ -163,12 +176,11 @@ class ConvOnTiles final : public Op {
   // Some of the positions.
   void take_input(const Block& block, const Piece& piece) const {
     const Range mine = piece.of(g_.in.positions());
-    Bf16* to = block.numbers(input_at_);
     block.pass.bf16->side_by_side.side_by_side(
-        {block.of(in_->value) + mine.begin * unit, floats_between(in_->value), g_.in.plane(),
+        {block.of(in_->value) + mine.begin * unit, floats_between(in_->value), g_.in.plane(), unit,
          mine.end - mine.begin, g_.in.units(), block.samples},
-        to + mine.begin * tile_size, in_group_);
-    clear_last(to, in_group_, shape_.in_groups, piece);
+        block.input + mine.begin * tile_size, in_group_);
+    clear_last(block.input, in_group_, shape_.in_groups, piece);
   }
 
   // Some of the outputs.
@@ -177,7 +189,7 @@ class ConvOnTiles final : public Op {
     float* sums = block.sums;
     const std::int64_t groups = sum_windows_ * g_.slots() / 4;
     TapProduct p{};
-    p.a = block.numbers(input_at_), p.a_row = tile_channels, p.a_group = in_group_;
+    p.a = block.input, p.a_row = tile_channels, p.a_group = in_group_;
     p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.in_groups;
     p.steps = products.steps.data(), p.samples = block.samples;
     p.c = sums, p.c_row = unit;
@@ -185,6 +197,10 @@ class ConvOnTiles final : public Op {
     pool.sums = sums, pool.slots = g_.slots(), pool.samples = block.samples, pool.relu = g_.relu;
     pool.out_stride = floats_between(out_->value);
     pool.winner_stride = static_cast<std::int64_t>(kept.bytes);
+    auto* winners = block.pass.at<std::uint8_t>(kept, block.first, block.thread);
+    auto* tiles = block.pass.at<Bf16>(out_->value, block.first, block.thread);
+    const std::int64_t tiled_group = (windows_ + 1) * tile_size;
+    if (out_->tiled) clear_last(tiles, tiled_group, shape_.out_groups, piece);
     const std::int64_t chunks = pieces(windows_, sum_windows_);
     const Range mine = piece.of(shape_.out_units * chunks);
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
@@ -196,13 +212,21 @@ class ConvOnTiles final : public Op {
       p.configures = i == mine.begin;
       p.group_count = std::min(groups, std::ssize(products.groups) - first);
       block.pass.bf16->sample_tiles.taps(p);
-      const std::int64_t at = (u * windows_ + done) * unit;
+      const std::int64_t at = (u * windows_ + done) * position_stride(out_);
       pool.windows = std::min(sum_windows_, windows_ - done);
-      pool.out = block.of(out_->value) + at;
-      pool.winner =
-          pooled_ ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at : nullptr;
+      if (out_->tiled)
+        pool.tiles = tiles + u / 2 * tiled_group + done * tile_size + u % 2 * unit,
+        pool.clears = u % 2 == 0 && u + 1 == shape_.out_units;
+      else
+        pool.out = block.of(out_->value) + at;
+      pool.winner = pooled_ ? winners + at : nullptr;
       block.pass.bf16->side_by_side.pool(pool);
     }
+  }
+
+  // Floats of a gradient, and winners, from one position of a unit to the next.
+  static std::int64_t position_stride(const Tensor* tensor) {
+    return tensor->tiled ? tile_floats : unit;
   }
 
   // Some of the units, sample by sample.
@@ -210,54 +234,58 @@ class ConvOnTiles final : public Op {
     const Range units = piece.of(shape_.out_units);
     const Pass& pass = block.pass;
     for (std::int64_t s = block.first; s < block.first + block.samples; ++s)
-      add_masked_bias(pass, g_, units,
-                      pooled_ ? pass.at<std::uint8_t>(kept, s, block.thread) : nullptr,
-                      pass.at(out_->value, s, block.thread),
+      add_masked_bias(pass, g_, units, nullptr, pass.at(out_->value, s, block.thread),
                       pass.at(out_->gradient, s, block.thread), bias);
   }
 
-  // Some of the windows.
-  void take_gradients(const Block& block, const Piece& piece) const {
+  // Some of the groups of channels, in pairs too, and some of the pairs of places.
+  void take_gradients(const Block& block, const Piece& piece, float* bias) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
-    const Range mine = piece.of(windows_);
-    Bf16* first = block.numbers(outputs_at_);
-    Bf16* to = first + mine.begin * g_.slots() * tile_size;
-    const UnitImages images{block.of(out_->gradient) + mine.begin * unit,
-                            floats_between(out_->gradient),
-                            windows_ * unit,
-                            mine.end - mine.begin,
-                            shape_.out_units,
+    const Range groups = piece.of(shape_.out_groups);
+    const Range units{2 * groups.begin, std::min(2 * groups.end, shape_.out_units)};
+    const std::int64_t position = position_stride(out_), unit_floats = windows_ * position,
+                       first = units.begin * unit_floats;
+    const UnitImages images{block.of(out_->gradient) + first,
+                            out_->tiled ? unit : floats_between(out_->gradient),
+                            unit_floats,
+                            position,
+                            windows_,
+                            units.end - units.begin,
                             block.samples};
+    Bf16* to = block.numbers(outputs_at_) + groups.begin * out_group_;
     if (pooled_)
       kernels.winners_side_by_side(
           images,
-          {block.pass.at<std::uint8_t>(kept, block.first, block.thread) + mine.begin * unit,
-           static_cast<std::int64_t>(kept.bytes), g_.slots()},
-          to, out_group_);
+          {block.pass.at<std::uint8_t>(kept, block.first, block.thread) + first,
+           out_->tiled ? unit : static_cast<std::int64_t>(kept.bytes), g_.slots()},
+          bias + units.begin * unit, to, out_group_);
+    else if (out_->tiled)
+      kernels.gradients_side_by_side(
+          images,
+          g_.relu ? block.pass.at<Bf16>(out_->value, block.first, block.thread) +
+                        groups.begin * out_group_
+                  : nullptr,
+          bias + units.begin * unit, to, out_group_);
     else
       kernels.side_by_side(images, to, out_group_);
-    clear_last(first, out_group_, shape_.out_groups, piece);
+    clear_last(block.numbers(outputs_at_), out_group_, shape_.out_groups, piece);
+    PairPlaces pairs = output_pairs(block), turned = input_pairs(block);
+    const Range places = piece.of(turned.count);
+    pairs.unit_part = {units.begin, units.end};
+    turned.pair_part = {places.begin, places.end};
+    kernels.pair_places(pairs);
+    kernels.turn_places(turned);
   }
 
   PairPlaces input_pairs(const Block& block) const {
     const std::int64_t count = std::ssize(tables_.place_pairs);
-    return {block.numbers(input_at_), in_group_,     tables_.place_pairs.data(), count, {0, count},
-            shape_.in_units,          block.samples, block.numbers(turned_at_)};
+    return {block.input, in_group_,  tables_.place_pairs.data(), count, block.samples,
+            {0, count},  {0, shape_.in_units}, block.numbers(turned_at_)};
   }
   PairPlaces output_pairs(const Block& block) const {
     const std::int64_t count = std::ssize(tables_.output_pairs);
-    return {block.numbers(outputs_at_), out_group_,    tables_.output_pairs.data(), count, {0, count},
-            shape_.out_units,           block.samples, block.numbers(pairs_at_)};
-  }
-  // Some of the pairs.
-  void pair_up(const Block& block, const Piece& piece) const {
-    const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
-    PairPlaces turned = input_pairs(block), pairs = output_pairs(block);
-    const Range places = piece.of(turned.count), outputs = piece.of(pairs.count);
-    turned.part = {places.begin, places.end};
-    pairs.part = {outputs.begin, outputs.end};
-    kernels.turn_places(turned);
-    kernels.pair_places(pairs);
+    return {block.numbers(outputs_at_), out_group_, tables_.output_pairs.data(), count,
+            block.samples, {0, count}, {0, shape_.out_units}, block.numbers(pairs_at_)};
   }
 
   // Of some of the taps and pairs of units.
@@ -296,13 +324,13 @@ class ConvOnTiles final : public Op {
     p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
     p.steps = tables_.input_gradient.steps.data();
     p.samples = block.samples;
-    p.c_row = floats_between(in_->gradient);
+    p.c_row = in_->tiled ? unit : floats_between(in_->gradient);
     const std::int64_t count = std::ssize(groups);
     const Range mine = piece.of(shape_.in_units * count);
     for (std::int64_t at = mine.begin; at < mine.end; at += p.group_count) {
       const std::int64_t u = at / count;
       p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
-      p.c = block.of(in_->gradient) + u * g_.in.plane();
+      p.c = block.of(in_->gradient) + u * g_.in.positions() * position_stride(in_);
       p.groups = groups.data() + at % count;
       p.group_count = std::min(count - at % count, mine.end - at);
       p.configures = at == mine.begin;

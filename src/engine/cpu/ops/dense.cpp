@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/packed_outer.h"
-#include "engine/cpu/ops/tiles.h"
+#include "engine/cpu/ops/rounded_rows.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -26,8 +27,9 @@ constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 // Fewer samples are not packed.
 constexpr std::int64_t packed_rows = PackedOuter::rows_at_once;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
-// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once.
-constexpr std::int64_t most_paired = 128 * 1024;
+// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs with
+// tiles have 2 MiB of it.
+std::int64_t most_paired() { return (bf16_support().tiles() ? 512 : 128) * 1024; }
 
 // bf16 products amortise rounding their operands if a row meets many columns, and the weights many
 // rows.
@@ -68,7 +70,7 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      pairs_gradients_ = even * g_.columns <= most_paired;
+      pairs_gradients_ = even * g_.columns <= most_paired();
       const std::int64_t packed =
           pairs_gradients_ ? even * round_up(g_.columns, panel) +
                                  round_up(even, 32) * gradient_chunk / panel
@@ -98,9 +100,8 @@ class Dense final : public Op {
     if (splits_)
       return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
     if (bf16_)
-      return phase == 0
-                 ? round_rows(pass, inputs(pass), g_.depth, rounded_inputs(pass), part, parts)
-                 : forward_rounded(pass, part, parts);
+      return phase == 0 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
+                        : forward_rounded(pass, part, parts);
     each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                 Multiply m = product(pass, {n, row, rows}, {0, g_.depth});
@@ -115,7 +116,7 @@ class Dense final : public Op {
     if (phase + 1 < backward_phases()) {
       if (g_.relu) mask(pass, part, parts);
       if (bf16_ && wants_input_gradient)
-        round_rows(pass, gradients(pass), g_.columns, rounded_gradients(pass), part, parts);
+        rounded_gradients(pass).round(pass, gradients(pass), part, parts);
       return;
     }
     if (wants_input_gradient) make_input_gradient(pass, part, parts);
@@ -293,33 +294,13 @@ class Dense final : public Op {
   Bf16* transposed_weights(const Pass& pass) const {
     return rounded_weights(pass) + g_.depth * g_.columns;
   }
-  Bf16* rounded_inputs(const Pass& pass) const { return pass.at<Bf16>(kept, 0, 0); }
-  Bf16* rounded_gradients(const Pass& pass) const {
-    return rounded_inputs(pass) + kept_rows() * g_.depth;
+  RoundedRows rounded_inputs(const Pass& pass) const {
+    return {pass.at<Bf16>(kept, 0, 0), g_.depth, all_rows(pass)};
   }
-  // Whole tiles of rows.
-  std::int64_t kept_rows() const { return round_up(most_rows_, unit); }
-  // Rows of this width, on tiles, are kept tile by tile: rows whose distance is a power of two would
-  // displace one another from the L1 cache.
-  static bool has_row_tiles(const Pass& pass, std::int64_t width) {
-    return pass.bf16->tiles && width % (2 * unit) == 0;
+  RoundedRows rounded_gradients(const Pass& pass) const {
+    return {pass.at<Bf16>(kept, 0, 0) + kept_rows() * g_.depth, g_.columns, all_rows(pass)};
   }
-
-  void round_rows(const Pass& pass, const float* from, std::int64_t width, Bf16* to, int part,
-                  int parts) const {
-    const Range mine = own_rows(pass, part, parts);
-    const std::int64_t rows = mine.end - mine.begin;
-    if (has_row_tiles(pass, width))
-      pass.bf16->round_row_tiles(from + mine.begin * width, rows, width, to + mine.begin * width);
-    else
-      pass.bf16->round(from + mine.begin * width, rows * width, to + mine.begin * width);
-  }
-  // Of a phase that goes through the rows: in whole tiles, but for the last.
-  Range own_rows(const Pass& pass, int part, int parts) const {
-    const std::int64_t all = all_rows(pass);
-    const Range tiles = share(pieces(all, unit), part, parts);
-    return {std::min(tiles.begin * unit, all), std::min(tiles.end * unit, all)};
-  }
+  std::int64_t kept_rows() const { return round_up(most_rows_, unit); }  // whole tiles
 
   void round_weights(const Pass& pass, int part, int parts) const {
     const Range units = share(g_.depth / unit, part, parts);
@@ -344,30 +325,12 @@ class Dense final : public Op {
     }
   }
 
-  // Calls visit(column, row, rows) for a part's tiles of a product of all rows.
-  template <class Visit>
-  void each_rounded_tile(const Pass& pass, std::int64_t columns, Split split, int part, int parts,
-                         Visit visit) const {
-    if (pass.bf16->tiles)
-      each_tile_of_16(all_rows(pass), columns, split, part, parts, visit);
-    else
-      each_tile(all_rows(pass), columns, row_chunk, split, part, parts, visit);
-  }
-  // Rows of rounded inputs or gradients times a panel.
-  Product<Bf16> rounded_product(const Pass& pass, const Bf16* rows_from, std::int64_t run,
-                                std::int64_t row, std::int64_t rows) const {
-    Product<Bf16> m{};
-    m.a = rows_from + row * run, m.row_stride = run, m.row_tiles = has_row_tiles(pass, run);
-    m.rows = rows, m.segments = 1, m.run = run;
-    m.c_unit_stride = unit;
-    return m;
-  }
-
   void forward_rounded(const Pass& pass, int part, int parts) const {
-    each_rounded_tile(
-        pass, g_.columns, Split::panels, part, parts,
+    const RoundedRows from = rounded_inputs(pass);
+    from.each_tile_of(
+        pass, g_.columns, row_chunk, Split::panels, part, parts,
         [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-          Product<Bf16> m = rounded_product(pass, rounded_inputs(pass), g_.depth, row, rows);
+          Product<Bf16> m = from.product(pass, row, rows);
           m.b = rounded_weights(pass) + n * g_.depth, m.width = std::min(panel, g_.columns - n);
           m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
           m.relu = g_.relu;
@@ -377,7 +340,8 @@ class Dense final : public Op {
   }
 
   void mask(const Pass& pass, int part, int parts) const {
-    const Range mine = bf16_ ? own_rows(pass, part, parts) : share(all_rows(pass), part, parts);
+    const Range mine = bf16_ ? own_rows(all_rows(pass), part, parts)
+                             : share(all_rows(pass), part, parts);
     pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + mine.begin * g_.columns,
                                 (mine.end - mine.begin) * g_.columns,
                                 gradients(pass) + mine.begin * g_.columns);
@@ -398,14 +362,14 @@ class Dense final : public Op {
     std::int64_t last = -1;  // the panel that is transposed
     if (bf16_) {
       auto* transposed = pass.at<Bf16>(working, 0, part);
-      return each_rounded_tile(
-          pass, g_.depth, split, part, parts,
+      const RoundedRows from = rounded_gradients(pass);
+      return from.each_tile_of(
+          pass, g_.depth, row_chunk, split, part, parts,
           [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
             if (by_panels_ && k != last)
               for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
                 transpose_rounded(pass, i, transposed);
-            Product<Bf16> m =
-                rounded_product(pass, rounded_gradients(pass), g_.columns, row, rows);
+            Product<Bf16> m = from.product(pass, row, rows);
             m.b = by_panels_ ? transposed : transposed_weights(pass) + k * g_.columns,
             m.width = std::min(panel, g_.depth - k);
             m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;

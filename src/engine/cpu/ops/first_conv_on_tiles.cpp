@@ -55,6 +55,7 @@ class FirstConvOnTiles final : public Op {
     list_products();
     list_taps();
     kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
+    kept.block = tile_samples;
     together.bytes = static_cast<core::Bytes>(tile_samples * frame_stride()) * sizeof(Bf16);
     ScratchLayout scratch;
     patches_at_ = add_numbers(
@@ -74,6 +75,7 @@ class FirstConvOnTiles final : public Op {
   std::int64_t samples_at_once() const override { return tile_samples; }
   std::int64_t block() const override { return tile_samples; }
 
+  bool makes_tiles() const override { return adds_bias_by_windows(); }
   int forward_steps() const override { return 2; }
   int backward_steps() const override { return 2; }
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
@@ -89,6 +91,7 @@ class FirstConvOnTiles final : public Op {
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {
     if (piece.step == 0) return take_frames(pass, samples, piece, thread);
+    if (out_->tiled && piece.part == 0) clear_last(pass, samples.begin, thread);
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     PatchPlaces p{};
     p.frame_stride = frame_stride(), p.line_stride = line_stride();
@@ -266,9 +269,15 @@ class FirstConvOnTiles final : public Op {
         p.groups = groups_.data() + chunk.first_group, p.group_count = chunk.groups;
         p.configures = configures && u == 0 && &chunk == &chunks_.front();
         pass.bf16->sample_tiles.taps(p);
-        const std::int64_t at = (u * windows_ + w + chunk.first) * unit;
+        const std::int64_t window = w + chunk.first,
+                           at = (u * windows_ + window) * window_stride();
         pool.windows = chunk.windows;
-        pool.out = pass.at(out_->value, samples.begin, thread) + at;
+        if (out_->tiled)
+          pool.tiles = pass.at<Bf16>(out_->value, samples.begin, thread) +
+                       (u / 2 * (windows_ + 1) + window) * tile_size + u % 2 * unit,
+          pool.clears = u % 2 == 0 && u + 1 == g_.out.units();
+        else
+          pool.out = pass.at(out_->value, samples.begin, thread) + at;
         pool.winner = pooled_ ? pass.at<std::uint8_t>(kept, samples.begin, thread) + at : nullptr;
         pass.bf16->side_by_side.pool(pool);
       }
@@ -280,6 +289,15 @@ class FirstConvOnTiles final : public Op {
     add_masked_bias(pass, g_, units, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
                     pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
                     bias);
+  }
+
+  // Floats of a gradient, and winners, from one window of a unit to the next.
+  std::int64_t window_stride() const { return out_->tiled ? tile_floats : unit; }
+  // The zeros after the last window of each group.
+  void clear_last(const Pass& pass, std::int64_t first, int thread) const {
+    auto* tiles = pass.at<Bf16>(out_->value, first, thread);
+    for (std::int64_t group = 1; 2 * group - 2 < g_.out.units(); ++group)
+      std::fill_n(tiles + (group * (windows_ + 1) - 1) * tile_size, tile_size, Bf16{});
   }
 
   // Together with the pairs of gradients.
@@ -304,16 +322,20 @@ class FirstConvOnTiles final : public Op {
     pass.bf16->side_by_side.tap_rows(taps);
     std::fill(taps.to + taps.taps * tap_length_, taps.to + g_.depth() * tap_length_, Bf16{});
     const std::int64_t across = g_.out.width / g_.pool.width,
-                       first = y / g_.pool.height * across * unit, plane = windows_ * unit;
-    const float* gradient = pass.at(out_->gradient, sample, thread) + first;
+                       first = y / g_.pool.height * across * window_stride(),
+                       plane = windows_ * window_stride();
+    // A tiled sample is a row of its block's tiles.
+    const std::int64_t at = out_->tiled ? sample / tile_samples * tile_samples : sample,
+                       row = (sample - at) * unit;
+    const float* gradient = pass.at(out_->gradient, at, thread) + first + row;
     const std::uint8_t* winner =
-        pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) + first : nullptr;
+        pooled_ ? pass.at<std::uint8_t>(kept, at, thread) + first + row : nullptr;
     Bf16* gradients = numbers(memory, gradients_at_);
     const std::int64_t of_unit = tap_length_ / tile_channels * tile_size;
     for (std::int64_t u = outputs.units.begin; u < outputs.units.end; ++u)
       pass.bf16->side_by_side.gradient_rows(
-          {gradient + u * plane, winner ? winner + u * plane : nullptr, rows, g_.out.width,
-           g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2,
+          {gradient + u * plane, winner ? winner + u * plane : nullptr, window_stride(), rows,
+           g_.out.width, g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2,
            adds_bias_by_windows() ? weights + g_.columns() * g_.depth() + u * unit : nullptr});
     PairProduct p{};
     p.a_row = tap_length_, p.a_next = unit * tap_length_, p.b_next = of_unit;

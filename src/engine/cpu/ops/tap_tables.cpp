@@ -41,8 +41,8 @@ Four sums_of_outputs(std::int64_t first, std::int64_t count, std::int64_t sums_o
 
 class Taps {
  public:
-  Taps(const ConvGeometry& g, const std::vector<std::int32_t>& outputs)
-      : g_(g), outputs_(outputs), index_(outputs.size()) {
+  Taps(const ConvGeometry& g, const std::vector<std::int32_t>& outputs, std::int64_t place_floats)
+      : g_(g), outputs_(outputs), place_floats_(place_floats), index_(outputs.size()) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       index_[static_cast<std::size_t>(outputs[i])] = narrow(static_cast<std::int64_t>(i));
   }
@@ -122,7 +122,7 @@ class Taps {
       places[i] = {y + static_cast<std::int64_t>(i / 2) * g_.strides.height,
                    x + static_cast<std::int64_t>(i % 2) * g_.strides.width};
       if (places[i].first < g_.in.height && places[i].second < g_.in.width)
-        sums[i] = (places[i].first * g_.in.width + places[i].second) * unit;
+        sums[i] = (places[i].first * g_.in.width + places[i].second) * place_floats_;
     }
     begin_group(to, sums);
     each_tap([&](std::int64_t tap, std::int64_t ky, std::int64_t kx) {
@@ -139,15 +139,16 @@ class Taps {
 
   const ConvGeometry& g_;
   const std::vector<std::int32_t>& outputs_;
+  std::int64_t place_floats_;
   std::vector<std::int32_t> index_;  // of each position in the order of outputs
 };
 
 }  // namespace
 
 TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_t>& outputs,
-                     std::int64_t sums_of) {
+                     std::int64_t sums_of, std::int64_t place_floats) {
   TapTables tables;
-  const Taps taps(geometry, outputs);
+  const Taps taps(geometry, outputs, place_floats);
   taps.forward(tables.forward, sums_of);
   taps.input_gradient(tables.input_gradient);
   taps.weight_gradient(tables);

@@ -15,15 +15,16 @@ struct TapTables {
     std::vector<TapGroup> groups;
   };
   Products forward;         // groups of four outputs, in their order
-  Products input_gradient;  // groups of four places; sums at (places, 16)
+  Products input_gradient;  // groups of four places
   // For the weight gradient: pairs of neighbouring outputs, of places that such a pair reads, and
   // what is multiplied for each tap.
   std::vector<PlacePair> output_pairs, place_pairs;
   std::vector<std::vector<PairStep>> pair_steps;
 };
 
-// `sums_of`: forward sums go to as many tiles in turn.
+// `sums_of`: forward sums go to as many tiles in turn. `place_floats`: from the gradient of one
+// place to that of the next.
 TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_t>& outputs,
-                     std::int64_t sums_of);
+                     std::int64_t sums_of, std::int64_t place_floats);
 
 }  // namespace sweetspot::engine::cpu
