@@ -64,6 +64,13 @@ TEST(GradientCheck, EachLayerKind) {
   check(
       R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [3, 3], "padding": "same"}},
            {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2]}},)");
+  check(
+      R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [7, 7], "padding": "same"}},
+           {"class_name": "Conv2D", "config": {"name": "d", "filters": 10, "kernel_size": [5, 1], "strides": [2, 1]}},)");
+  check(
+      R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 19, "kernel_size": [3, 3]}},
+           {"class_name": "Flatten", "config": {"name": "f"}},
+           {"class_name": "Dense", "config": {"name": "d", "units": 70, "activation": "tanh"}},)");
   check(R"({"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2]}},)");
   check(
       R"({"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [3, 3], "strides": [2, 2], "padding": "same"}},)");

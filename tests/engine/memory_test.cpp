@@ -81,6 +81,24 @@ INSTANTIATE_TEST_SUITE_P(
         "", R"({"class_name": "Rescaling", "config": {"name": "r", "scale": 0.25, "offset": -1}},)"),
     [](const auto& one) { return std::string(*one.param ? "after_rescaling" : "at_once"); });
 
+// The weights of a dense layer after an image of 19 channels have no rows for 13 more.
+TEST(Memory, AFlattenedImageIsClosedUpForADenseLayer) {
+  const auto weights = [](int filters) {
+    const model::Network network = model::read_keras(
+        R"({"class_name": "Sequential", "config": {"name": "closed", "layers": [
+        {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 22, 20, 3]}},
+        {"class_name": "Conv2D", "config": {"name": "c", "kernel_size": [3, 3], "filters": )" +
+            std::to_string(filters) + R"(}},
+        {"class_name": "Flatten", "config": {"name": "f"}},
+        {"class_name": "Dense", "config": {"name": "d", "units": 64, "activation": "softmax"}}]}})",
+        "closed.json");
+    return cpu::plan(network, {}, 4, false)->memory()[core::Use::weights];
+  };
+  const core::Bytes rows = 20 * 18 * 64 * sizeof(float);  // of a channel
+  EXPECT_NEAR(static_cast<double>(weights(19)), 19. * rows, .02 * rows * 19);
+  EXPECT_NEAR(static_cast<double>(weights(30)), 32. * rows, .02 * rows * 32) << "little waste";
+}
+
 TEST(Memory, GrowsWithTheBatch) {
   const model::Network network = model::load_network("paper-cnn");
   core::Bytes last = 0;

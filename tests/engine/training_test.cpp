@@ -77,13 +77,16 @@ INSTANTIATE_TEST_SUITE_P(Models, Training,
                                            "models/strided-same.json"),
                          [](const auto& model) { return "model" + std::to_string(model.index); });
 
-// Their weights are divided by columns or by rows, and sums by rows have 2 to 8 parts.
+// Their weights are divided by columns or by rows, sums by rows have 2 to 8 parts, and where many
+// of a few rows are zero, which rows depends on the threads, zeros are skipped.
 TEST(DenseLayers, AreTheSameBitForBitWhateverTheThreads) {
   const model::Network network = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "dense", "layers": [
           {"class_name": "Dense", "config": {"name": "a", "units": 300, "activation": "relu",
                                              "batch_input_shape": [null, 30]}},
+          {"class_name": "Dropout", "config": {"name": "some", "rate": 0.2}},
           {"class_name": "Dense", "config": {"name": "b", "units": 200, "activation": "relu"}},
+          {"class_name": "Dropout", "config": {"name": "half", "rate": 0.5}},
           {"class_name": "Dense", "config": {"name": "c", "units": 70, "activation": "tanh",
                                              "use_bias": false}},
           {"class_name": "Dense", "config": {"name": "d", "units": 3, "activation": "softmax"}}]}})",

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/compiled_plan.h"
+#include "engine/cpu/flatten.h"
 #include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/memory_planner.h"
 #include "engine/cpu/ops/batch_norm.h"
@@ -388,7 +389,7 @@ model::Network without_randomness(model::Network network) {
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training, Precision precision) {
-  return Compiler(flattened_first(network), loss, micro_batch, training, precision).compile();
+  return Compiler(with_cheap_flattening(network), loss, micro_batch, training, precision).compile();
 }
 
 }  // namespace sweetspot::engine::cpu

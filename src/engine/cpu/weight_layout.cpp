@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "engine/cpu/compiled_plan.h"
+#include "engine/cpu/flatten.h"
 #include "engine/cpu/ops/depthwise.h"
 #include "engine/extents.h"
 
@@ -16,7 +17,7 @@ std::vector<std::int32_t> in_order(std::int64_t count) {
 }  // namespace
 
 WeightLayout weight_layout(const model::Network& given) {
-  const model::Network network = flattened_first(given);
+  const model::Network network = with_cheap_flattening(given);
   const std::vector<Extent> extents = live_extents(network);
   WeightLayout layout;
   for (const model::Parameter& parameter : model::parameters(network)) {

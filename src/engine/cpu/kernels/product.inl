@@ -46,6 +46,11 @@ inline void multiply_tile(Product<typename Math::Operand> m, Block block, std::i
       m.b + column * together + (block.first * b_rows + block.from / together) * b_stride;
   for (std::int64_t s = block.first; s < block.end; ++s) {
     const std::int64_t offset = m.segment_offsets ? m.segment_offsets[s] : 0;
+    // Of the next block: a dense layer has more rows than the hardware prefetcher follows.
+    if (!block.ends && !m.segment_offsets)
+      for (int r = 0; r < rows; ++r)
+        for (std::int64_t j = block.to; j < 2 * block.to - block.from; j += 16 * together)
+          __builtin_prefetch(a[r] + j);
     for (std::int64_t j = offset + block.from; j < offset + block.to;
          j += together, b += b_stride) {
       vec column_values[n];

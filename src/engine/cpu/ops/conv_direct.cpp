@@ -1,11 +1,18 @@
 #include "engine/cpu/ops/conv_direct.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
+namespace {
+
+// A register of 16 outputs would be mostly zeros.
+constexpr std::int64_t few_outputs = 10;
+
+}  // namespace
 
 DirectConv::DirectConv(const ConvGeometry& geometry)
     : g_(geometry), chunk_(rows_at_once(g_)), input_(g_, row_major(g_.out), chunk_) {
@@ -58,6 +65,8 @@ void DirectConv::add_weights(const Pass& pass, const float* from, const float* g
                              std::byte* scratch, float* weights) const {
   const float* frame = input_.frame(from, scratch);
   if (g_.bf16) return add_rounded_weights(pass, frame, gradient, scratch, weights);
+  if (g_.compact && g_.out.channels <= few_outputs)
+    return add_weights_of_few(pass, frame, gradient, scratch, weights);
   for (std::int64_t first = 0; first < g_.out.positions(); first += chunk_) {
     Outer o{};
     o.rows = std::min(chunk_, g_.out.positions() - first);
@@ -78,6 +87,28 @@ void DirectConv::add_weights(const Pass& pass, const float* from, const float* g
         pass.kernels->outer(o);
         o.d += o.depth * o.width;
       }
+    }
+  }
+}
+
+// With the gradients as rows of the result: its registers hold inputs, which are contiguous, not a
+// few outputs and zeros.
+void DirectConv::add_weights_of_few(const Pass& pass, const float* frame, const float* gradient,
+                                    std::byte* scratch, float* weights) const {
+  const std::int64_t outputs = g_.out.channels, depth = g_.depth();
+  std::array<float, few_outputs * panel> sums;
+  for (std::int64_t first = 0; first < g_.out.positions(); first += chunk_) {
+    Outer o{};
+    o.rows = std::min(chunk_, g_.out.positions() - first);
+    o.a = gradient + first * unit, o.row_stride = unit, o.depth = outputs;
+    o.g_row_stride = depth, o.g_unit_stride = unit, o.d = sums.data();
+    const float* patches = input_.patches(frame, scratch, first, o.rows);
+    for (std::int64_t k = 0; k < depth; k += panel) {
+      o.g = patches + k, o.width = std::min(panel, depth - k);
+      pass.kernels->outer(o);
+      for (std::int64_t i = 0; i < o.width; ++i)
+        for (std::int64_t n = 0; n < outputs; ++n)
+          weights[(k + i) * unit + n] += sums[static_cast<std::size_t>(n * o.width + i)];
     }
   }
 }

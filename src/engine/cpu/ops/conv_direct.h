@@ -28,6 +28,8 @@ class DirectConv {
   template <class Operand>
   void multiply(const Pass& pass, const Operand* frame, const Operand* weights, std::int64_t depth,
                 void (*kernel)(const Product<Operand>&), float* to) const;
+  void add_weights_of_few(const Pass& pass, const float* frame, const float* gradient,
+                          std::byte* scratch, float* weights) const;
   void add_rounded_weights(const Pass& pass, const float* frame, const float* gradient,
                            std::byte* scratch, float* weights) const;
 

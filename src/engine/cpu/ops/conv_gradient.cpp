@@ -151,7 +151,8 @@ void ConvGradient::compute_patches(const Pass& pass, void (*multiply)(const Prod
   std::fill_n(memory.frame, patches_->frame_plane(), 0.f);
   Product<Operand> m{};
   m.row_stride = unit;
-  m.segments = g_.out.units(), m.segment_offsets = units_.data(), m.run = unit;
+  m.segments = g_.out.units(), m.segment_offsets = units_.data();
+  m.run = std::min(unit, g_.out.channels);  // not the zeros of a single unit's padding
   m.c_row_stride = g_.depth(), m.c_unit_stride = unit;
   const std::int64_t most = rows_at_once(g_);
   for (std::int64_t first = 0; first < g_.out.positions(); first += most) {

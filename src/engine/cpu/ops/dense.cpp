@@ -22,7 +22,8 @@ constexpr std::int64_t few_rows = 16;
 
 // Weights that a step should not write to memory once more: a panel at a time is transposed in
 // cache where it is used.
-constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
+constexpr std::int64_t weights_beyond_cache = 256 * 1024;
+constexpr std::int64_t many_columns = panel, many_columns_in_bf16 = 4 * panel;
 
 // Fewer samples are not packed.
 constexpr std::int64_t packed_rows = PackedOuter::rows_at_once;
@@ -52,10 +53,10 @@ class Dense final : public Op {
         split_(g_.depth, g_.columns, most_rows_),
         splits_(g_.wants_input_gradient && split_.pays() && !pays_in_bf16(g_, most_rows_)),
         transposes_(most_rows_ > few_rows),
-        by_panels_(transposes_ && g_.columns >= many_columns &&
+        bf16_(pays_in_bf16(g_, most_rows_)),
+        by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
-        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
-        bf16_(pays_in_bf16(g_, most_rows_)) {
+        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
@@ -481,7 +482,7 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool splits_, transposes_, by_panels_, packs_, bf16_, pairs_gradients_ = false;
+  bool splits_, transposes_, bf16_, by_panels_, packs_, pairs_gradients_ = false;
 };
 
 }  // namespace
