@@ -1,6 +1,7 @@
 #include "convergence/samples_to_target.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -13,10 +14,8 @@ constexpr double seed_deviation = 0.15, law_deviation = 0.15;
 constexpr double normal_95 = 1.96;
 constexpr int half_grid = 120;
 constexpr double grid_deviations = 4;
-
-double log_of_factor(double batch, double log_critical) {
-  return std::log1p(batch / std::exp(log_critical));
-}
+constexpr std::array lawful = {1.0};
+constexpr std::array adaptive = {0.5, 0.65, 0.8, 1.0};
 
 struct BatchMean {
   double batch = 1, log_samples = 0, variance = 0;
@@ -60,7 +59,8 @@ CriticalBatchGuess guess_by_noise(double noise_batch, bool adaptive_optimizer) {
   if (!adaptive_optimizer) return {noise_batch, factor_of_noise};
   const CriticalBatchGuess usual;
   // Two opinions of the same weight.
-  return {std::sqrt(noise_batch * usual.batch), std::exp(std::log(usual.factor) / std::sqrt(2.))};
+  return {std::sqrt(noise_batch * usual.batch), std::exp(std::log(usual.factor) / std::sqrt(2.)),
+          true};
 }
 
 SamplesToTarget::SamplesToTarget(std::span<const TargetRun> runs, const CriticalBatchGuess& guess) {
@@ -68,30 +68,36 @@ SamplesToTarget::SamplesToTarget(std::span<const TargetRun> runs, const Critical
   const double middle = std::log(guess.batch), deviation = std::log(guess.factor);
   double precision = 0, most = 0;
   for (const BatchMean& mean : means) precision += 1 / mean.variance;
-  for (int i = -half_grid; i <= half_grid; ++i) {
-    const double away = grid_deviations * i / half_grid;
-    Hypothesis made{middle + away * deviation, 0, -away * away / 2};
-    for (const BatchMean& mean : means)
-      made.log_least += (mean.log_samples - log_of_factor(mean.batch, made.log_critical)) /
-                        mean.variance / precision;
-    for (const BatchMean& mean : means) {
-      const double left =
-          mean.log_samples - log_of_factor(mean.batch, made.log_critical) - made.log_least;
-      made.weight -= left * left / mean.variance / 2;
+  const std::span<const double> exponents =
+      guess.adaptive_optimizer ? std::span<const double>(adaptive) : lawful;
+  for (const double exponent : exponents)
+    for (int i = -half_grid; i <= half_grid; ++i) {
+      const double away = grid_deviations * i / half_grid;
+      Hypothesis made{exponent, middle + away * deviation, 0, -away * away / 2};
+      for (const BatchMean& mean : means)
+        made.log_least +=
+            (mean.log_samples - log_factor(mean.batch, made)) / mean.variance / precision;
+      for (const BatchMean& mean : means) {
+        const double left = mean.log_samples - log_factor(mean.batch, made) - made.log_least;
+        made.weight -= left * left / mean.variance / 2;
+      }
+      most = hypotheses_.empty() ? made.weight : std::max(most, made.weight);
+      hypotheses_.push_back(made);
     }
-    most = hypotheses_.empty() ? made.weight : std::max(most, made.weight);
-    hypotheses_.push_back(made);
-  }
   double sum = 0;
   for (Hypothesis& each : hypotheses_) sum += each.weight = std::exp(each.weight - most);
   for (Hypothesis& each : hypotheses_) each.weight /= sum;
   if (!means.empty()) least_variance_ = 1 / precision;
 }
 
+double SamplesToTarget::log_factor(double batch, const Hypothesis& by) {
+  return std::log1p(std::exp(by.exponent * (std::log(batch) - by.log_critical)));
+}
+
 stats::Interval SamplesToTarget::at(double batch) const {
   double mean = 0, square = 0;
   for (const Hypothesis& each : hypotheses_) {
-    const double log_samples = each.log_least + log_of_factor(batch, each.log_critical);
+    const double log_samples = each.log_least + log_factor(batch, each);
     mean += each.weight * log_samples, square += each.weight * log_samples * log_samples;
   }
   const double variance = std::max(0.0, square - mean * mean) + least_variance_ +

@@ -37,6 +37,7 @@ struct TargetRun {
 struct CriticalBatchGuess {
   double batch = 1000;
   double factor = 8;
+  bool adaptive_optimizer = false;  // Adam and the like: samples may rise more slowly
 };
 
 // The prior if the noise scale of the gradients gave a critical batch. The law is about optimizers
@@ -44,9 +45,10 @@ struct CriticalBatchGuess {
 // tenth of what runs show for the paper's network), so there that counts as much as no knowledge.
 CriticalBatchGuess guess_by_noise(double noise_batch, bool adaptive_optimizer);
 
-// Samples to the target at any batch, by the trade-off above: the critical batch is weighted by the
-// prior and by how well it explains the runs, which deviate from the law by more than their seeds
-// do.
+// Samples to the target at any batch, by the trade-off above; for adaptive optimizers with an
+// exponent, E = E_min (1 + (B/B_crit)^a): with Adam, at learning rates that follow the square root of
+// the batch, they rise with a of about 2/3, so several are considered. Critical batch and exponent are weighted by the prior and by how well they explain the runs, which deviate from the
+// law by more than their seeds do.
 class SamplesToTarget {
  public:
   SamplesToTarget(std::span<const TargetRun> runs, const CriticalBatchGuess& guess);
@@ -58,8 +60,10 @@ class SamplesToTarget {
 
  private:
   struct Hypothesis {
-    double log_critical = 0, log_least = 0, weight = 0;
+    double exponent = 1, log_critical = 0, log_least = 0, weight = 0;
   };
+  static double log_factor(double batch, const Hypothesis& by);  // E/E_min
+
   std::vector<Hypothesis> hypotheses_;
   double least_variance_ = 0;  // of log_least, within a hypothesis
 };

@@ -148,7 +148,7 @@ class TargetSearch {
   convergence::CriticalBatchGuess guess() const {
     const std::optional<double> noise = noise_batch();
     return noise ? convergence::guess_by_noise(*noise, options_.adaptive_optimizer)
-                 : convergence::CriticalBatchGuess{};
+                 : convergence::CriticalBatchGuess{.adaptive_optimizer = options_.adaptive_optimizer};
   }
 
   convergence::LearningRateRule rule() const {
