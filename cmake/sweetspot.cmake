@@ -88,7 +88,7 @@ function(sweetspot_test name)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   # fmt for all: a program with different definitions could not share the precompiled headers.
-  target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main fmt::fmt sweetspot_flags)
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS} sweetspot_words GTest::gmock GTest::gtest_main fmt::fmt sweetspot_flags)
   set(level ${SWEETSPOT_TEST})
   if(ARG_COMPUTES)
     set(level ${SWEETSPOT_COLD})
