@@ -65,8 +65,7 @@ testing::AssertionResult Words::match(std::string_view said) {
   while (said.ends_with('\n') || said.ends_with('\r')) said.remove_suffix(1);  // of a terminal
   const std::string text = without_places(std::string(said));
   if (std::getenv("SWEETSPOT_REWORD")) {
-    if (key.second == 1)
-      std::erase_if(kept_, [&](const auto& e) { return e.first.first == name; });
+    if (key.second == 1) std::erase_if(kept_, [&](const auto& e) { return e.first.first == name; });
     kept_[key] = text;
     write();
     return testing::AssertionSuccess();
