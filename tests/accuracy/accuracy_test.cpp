@@ -7,8 +7,8 @@ namespace sweetspot::tests {
 namespace {
 
 TEST(Accuracy, PaperCnnReaches98PercentInOneEpochAnd99InFive) {
-  const Finished finished =
-      run({"train", "--data", "mnist", "--batch", "100", "--epochs", "5", "--json"});
+  const Finished finished = run(
+      {"train", "--data", "mnist", "--batch", "100", "--epochs", "5", "--threads", "1", "--json"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   const nlohmann::ordered_json json = json_of(finished);
   ASSERT_EQ(json["epochs"].size(), 5u);

@@ -18,9 +18,13 @@ export const browser = await chromium.launch({ executablePath, args: sandbox });
 export const sampleUrl = (name) => pathToFileURL(`${samples}/${name}.html`).href;
 export const samplePath = (name) => `${samples}/${name}.html`;
 
+// For what takes milliseconds, unless the browser gets no core.
+const patience = 120_000;
+
 // Opens a URL; `page.faults` lists console errors, exceptions and requests for anything else.
 export async function openUrl(url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   page.faults = [];
   page.on("console", (message) => {
@@ -62,6 +66,9 @@ export const inkOf = async (page, chart) => (await colours(page, chart))[0]?.[0]
 
 // Waits for asynchronous changes of a page; a failing test ends here with a message.
 export async function until(holds, otherwise) {
-  const end = Date.now() + 30_000;
-  while (!(await holds())) if (Date.now() > end) throw new Error(otherwise);
+  const end = Date.now() + patience;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(otherwise);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

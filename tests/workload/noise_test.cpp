@@ -30,6 +30,10 @@ TEST(NoiseMeasurement, IsTakenAtTheStartAndAfterSomeTraining) {
   EXPECT_LE(noise.epochs, 1);
 }
 
+TEST(NoiseMeasurement, TrainsBeforeTheLaterOneHoweverLittleTimeThereIs) {
+  EXPECT_GT(measure_noise(small_run(50), {.batch = 50}, 256, core::Seconds(0), go_on).epochs, 0);
+}
+
 TEST(NoiseMeasurement, EndsWhenItIsStopped) {
   const std::atomic<int> stop{1};
   const trial::GradientNoise noise =

@@ -46,8 +46,9 @@ class NoiseMeter {
     measure_one(first);
     const double seconds = core::Seconds(Clock::now() - begin).count() / static_cast<double>(first);
     const double affordable = share_of_one * time.count() / std::max(seconds, 1e-9);
-    const auto wanted = static_cast<std::int64_t>(
-        std::clamp(affordable, 2., static_cast<double>(most_useful_samples)));
+    // Few samples tell little, however slow the machine is at this moment.
+    const auto wanted = static_cast<std::int64_t>(std::clamp(
+        affordable, static_cast<double>(first), static_cast<double>(most_useful_samples)));
     pipeline_.batch =
         std::min({static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(wanted))),
                   largest, all});
@@ -92,12 +93,12 @@ trial::GradientNoise measure_noise(const Run& run, const trial::Setting& setting
   std::int64_t samples = 0;
   bool finite = true;
   epochs->start(0);
-  while (finite && Clock::now() - begin < (1 - share_after) * time) {
+  do {
     const auto updates = epochs->next(std::numeric_limits<std::int64_t>::max());
     if (updates.empty()) break;
     for (const Update& update : updates)
       samples += update.samples, finite = finite && std::isfinite(update.result.loss);
-  }
+  } while (finite && Clock::now() - begin < (1 - share_after) * time);
   noise.epochs = static_cast<double>(samples) / static_cast<double>(run.dataset.train.count);
   if (finite) noise.later = meter.measure(share_after * time, stop);
   return noise;
