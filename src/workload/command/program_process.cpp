@@ -183,7 +183,7 @@ void Program::take(const client::Message& message, double now) {
   }
   if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
   if (const auto* metric = std::get_if<client::Metric>(&message))
-    metrics_.push_back({metric->accuracy, metric->loss, {}});
+    keep({metric->accuracy, metric->loss, {}});
   if (const auto* norms = std::get_if<convergence::GradientNorms>(&message)) noise_.add(*norms);
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
@@ -198,22 +198,38 @@ void Program::count() {
   for (std::size_t stream = 0; stream < readers_.size(); ++stream) {
     const std::vector<output::Advance> advances = readers_[stream].take();
     const std::vector<output::LossAt> losses = readers_[stream].take_losses();
-    for (const double value : readers_[stream].take_metrics()) metrics_.push_back({{}, {}, value});
+    const std::vector<double> metrics = readers_[stream].take_metrics();
     if (counting_.value_or(stream) == stream)
       for (const output::LossAt& each : losses)
         printed_losses_.add(counted_.updates_at(each.count, readers_[stream].findings().counter),
                             each.loss);
     // Two streams may count the same steps: the first that does is used.
-    if (advances.empty() || counting_.value_or(stream) != stream) continue;
-    counting_ = stream;
-    last_sign_at_ = last_output_at_;
-    if (!first_count_at_) {
-      first_count_at_ = last_output_at_;
-      for (const output::Advance& advance : advances) *first_count_at_ -= advance.seconds;
-    }
-    if (const auto step = counted_.add(advances, readers_[stream].findings().counter))
-      counted_steps_.push_back(*step);
+    if (!advances.empty() && counting_.value_or(stream) == stream) count(stream, advances);
+    for (const double value : metrics) keep({{}, {}, value});
   }
+}
+
+void Program::count(std::size_t stream, const std::vector<output::Advance>& advances) {
+  counting_ = stream;
+  last_sign_at_ = last_output_at_;
+  if (!first_count_at_) {
+    first_count_at_ = last_output_at_;
+    for (const output::Advance& advance : advances) *first_count_at_ -= advance.seconds;
+  }
+  if (const auto step = counted_.add(advances, readers_[stream].findings().counter))
+    counted_steps_.push_back(*step);
+}
+
+void Program::keep(const Metric& metric) {
+  const std::size_t waiting = client_tells() ? client_steps_.waiting() : counted_steps_.size();
+  metrics_.push_back({taken_ + waiting, metric});
+}
+
+std::vector<Metric> Program::take_metrics() {
+  std::vector<Metric> told;
+  for (; !metrics_.empty() && metrics_.front().steps <= taken_; metrics_.pop_front())
+    told.push_back(metrics_.front().metric);
+  return told;
 }
 
 std::vector<trial::Loss> Program::losses() const {
@@ -227,10 +243,14 @@ std::optional<core::Interval> Program::noise_scale() const {
 }
 
 std::optional<trial::Step> Program::step() {
-  if (client_tells()) return client_steps_.take();
-  if (counted_steps_.empty()) return std::nullopt;
-  const trial::Step step = counted_steps_.front();
-  counted_steps_.pop_front();
+  std::optional<trial::Step> step;
+  if (client_tells()) {
+    step = client_steps_.take();
+  } else if (!counted_steps_.empty()) {
+    step = counted_steps_.front();
+    counted_steps_.pop_front();
+  }
+  taken_ += step.has_value();
   return step;
 }
 

@@ -75,7 +75,9 @@ class Program {
   std::optional<std::int64_t> sample_stride() const;
   // The losses its client reported, else those it printed.
   std::vector<trial::Loss> losses() const;
-  std::vector<Metric> take_metrics() { return std::exchange(metrics_, {}); }
+  // Those that it told before the steps taken so far had ended. If this process gets no CPU time,
+  // many steps are read at once, and a metric may be of the last of them.
+  std::vector<Metric> take_metrics();
   // The noise scale from its client's reports, in samples.
   std::optional<core::Interval> noise_scale() const;
   // The last lines of its errors, else of its output.
@@ -104,6 +106,7 @@ class Program {
   bool take_messages();
   void take(const client::Message& message, double now);
   void count();
+  void count(std::size_t stream, const std::vector<output::Advance>& advances);
 
   bool is_of_one_rank(const client::StepEnd& step) const;
 
@@ -127,7 +130,13 @@ class Program {
   output::LossCurve printed_losses_, client_losses_;
   convergence::NoiseScale noise_;
   std::int64_t client_updates_ = 0;
-  std::vector<Metric> metrics_;
+  struct MetricAt {
+    std::size_t steps;  // to take before it
+    Metric metric;
+  };
+  void keep(const Metric& metric);
+  std::deque<MetricAt> metrics_;
+  std::size_t taken_ = 0;  // steps
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;
   std::optional<client::DeviceMemory> device_memory_;

@@ -129,5 +129,24 @@ TEST_F(ClientSession, TellsMemoryOnlyWhereThePeakGrew) {
   EXPECT_THAT(later.memory_source, testing::HasSubstr("kept process"));
 }
 
+// Whatever arrives at once: a metric is of the steps that were told before it.
+TEST(ProgramsMetrics, AreOfTheStepsBeforeThem) {
+  struct Observer final : TrainingObserver {
+    bool evaluated(const trial::Evaluation& at) override {
+      EXPECT_GE(at.steps, 20 * ++evaluations);
+      EXPECT_LE(at.steps, 20 * evaluations + 1) << "it may be read during the next one";
+      EXPECT_EQ(at.test_loss, 1. / evaluations);
+      return evaluations < 5;
+    }
+    int evaluations = 0;
+  } observer;
+  Options options = program("evaluated.py", {});
+  options.metric = trial::Target::Metric::loss;
+  const std::atomic<int> stop{0};
+  const Trained trained = CommandTraining(options).train(at(8), 1, observer, stop);
+  EXPECT_EQ(trained.outcome, Outcome::ok) << trained.note;
+  EXPECT_EQ(observer.evaluations, 5);
+}
+
 }  // namespace
 }  // namespace sweetspot::workload::command

@@ -19,6 +19,7 @@ class Steps {
   void step(const StepEnd& step, double now);
 
   std::optional<trial::Step> take();
+  std::size_t waiting() const { return steps_.size(); }
   std::optional<double> first_mark() const { return first_mark_; }  // where the start-up ended
   std::int64_t bad() const { return bad_; }
   // The samples of most steps, if the client counts them.
