@@ -100,14 +100,14 @@ class Dense final : public Op {
       return phase == 0
                  ? round_rows(pass, inputs(pass), g_.depth, rounded_inputs(pass), part, parts)
                  : forward_rounded(pass, part, parts);
-    each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
-              [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-                Multiply m = product(pass, {n, row, rows}, {0, g_.depth});
-                m.relu = g_.relu;
-                m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
-                m.c_row_stride = g_.columns;
-                pass.kernels->multiply(m);
-              });
+    each_block(all_rows(pass), g_.columns, g_.depth, 2 * row_chunk, part, parts,
+               [&](std::int64_t n, std::int64_t row, std::int64_t rows, const Range& depth) {
+                 Multiply m = product(pass, {n, row, rows}, depth);
+                 m.adds = depth.begin > 0, m.relu = g_.relu && depth.end == g_.depth;
+                 m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n;
+                 m.c_row_stride = g_.columns;
+                 pass.kernels->multiply(m);
+               });
   }
 
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
