@@ -59,11 +59,10 @@ class Dense final : public Op {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
-        static_cast<core::Bytes>(std::max({by_panels_ ? g_.columns * panel : 0,
-                                           packs_ ? PackedOuter::floats(most_rows_, g_.columns,
-                                                                        gradient_chunk / panel)
-                                                  : 0,
-                                           splits_ ? split_.levels() * row_chunk * panel : 0}));
+        static_cast<core::Bytes>(std::max(
+            {by_panels_ ? g_.columns * panel : 0,
+             packs_ ? PackedOuter::floats(most_rows_, g_.columns, gradient_chunk / panel) : 0,
+             splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
     if (g_.wants_input_gradient && !bf16_)
       passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
