@@ -78,7 +78,8 @@ TEST_P(FlattenedFirst, AnImageIsNotPadded) {
 INSTANTIATE_TEST_SUITE_P(
     Memory, FlattenedFirst,
     ::testing::Values(
-        "", R"({"class_name": "Rescaling", "config": {"name": "r", "scale": 0.25, "offset": -1}},)"),
+        "",
+        R"({"class_name": "Rescaling", "config": {"name": "r", "scale": 0.25, "offset": -1}},)"),
     [](const auto& one) { return std::string(*one.param ? "after_rescaling" : "at_once"); });
 
 // The weights of a dense layer after an image of 19 channels have no rows for 13 more.

@@ -56,8 +56,8 @@ TEST_P(SparseProducts, AreTheDenseOnesBitForBit) {
       kernels().multiply(m);
       EXPECT_EQ(c, dense) << adds << relu;
       for (const std::int64_t r : {std::int64_t{0}, rows - 1}) {
-        double sum = adds ? values(rows * panel, 1, 4).at(static_cast<std::size_t>(r * panel + 5))
-                          : bias[5];
+        double sum =
+            adds ? values(rows * panel, 1, 4).at(static_cast<std::size_t>(r * panel + 5)) : bias[5];
         for (std::int64_t k = 0; k < depth; ++k)
           sum += double{a[static_cast<std::size_t>(r * stride + k)]} *
                  b[static_cast<std::size_t>(k * panel + 5)];

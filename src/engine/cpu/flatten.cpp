@@ -11,8 +11,7 @@ namespace {
 constexpr std::int64_t least_columns = 48;
 
 bool wastes_much(const model::Shape& image) {
-  return image.size() > image.channels &&
-         4 * round_up(image.channels, unit) >= 5 * image.channels;
+  return image.size() > image.channels && 4 * round_up(image.channels, unit) >= 5 * image.channels;
 }
 
 }  // namespace

@@ -113,9 +113,7 @@ void multiply_nonzeros(Multiply m) {
       vec sum[1][4];
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v)
-        sum[0][v] = !begins  ? load(c + v * lanes)
-                    : m.bias ? load(m.bias + v * lanes)
-                             : vec{};
+        sum[0][v] = !begins ? load(c + v * lanes) : m.bias ? load(m.bias + v * lanes) : vec{};
       add_rows(nonzeros, count, m.b + k * panel, panel, sum);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; ++v)
@@ -125,9 +123,8 @@ void multiply_nonzeros(Multiply m) {
 }
 
 inline bool outer_of_nonzeros(const Outer& o) {
-  return o.width == panel && o.rows >= 2 * unit && o.depth % unit == 0 &&
-         o.g_unit_stride == unit && !o.row_offsets &&
-         is_sparse(o.a, o.row_stride, o.rows, o.depth, sparse_percent_of_outer);
+  return o.width == panel && o.rows >= 2 * unit && o.depth % unit == 0 && o.g_unit_stride == unit &&
+         !o.row_offsets && is_sparse(o.a, o.row_stride, o.rows, o.depth, sparse_percent_of_outer);
 }
 
 // Lists the nonzero elements of columns of A, two at a time: faster on Intel's CPUs, where the sums

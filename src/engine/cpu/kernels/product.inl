@@ -98,9 +98,11 @@ void multiply_block(const Product<typename Math::Operand>& m, const Block& block
 
 template <class Math, int units>
 void multiply_units(const Product<typename Math::Operand>& m, std::int64_t column) {
-  // 24 KiB: half of an L1 cache. Few rows read B once or twice anyway.
+  // 24 KiB: half of an L1 cache. Few rows read B once or twice anyway. A dense layer's B comes from
+  // the L2 cache in time, and longer blocks load and store C less often.
+  const std::int64_t floats = m.segments == 1 ? 12288 : 6144;
   const std::int64_t depth =
-      m.rows > 2 * tile_rows<units> ? 6144 / m.width * Math::together : m.segments * m.run;
+      m.rows > 2 * tile_rows<units> ? floats / m.width * Math::together : m.segments * m.run;
   if (m.segments * m.run <= 2 * depth)
     return multiply_block<Math, units>(m, {0, m.segments, 0, m.run, !m.adds, true}, column);
   if (m.segments == 1) {

@@ -60,11 +60,10 @@ class Dense final : public Op {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
-        static_cast<core::Bytes>(std::max({by_panels_ ? g_.columns * panel : 0,
-                                           packs_ ? PackedOuter::floats(most_rows_, g_.columns,
-                                                                        gradient_chunk / panel)
-                                                  : 0,
-                                           splits_ ? split_.levels() * row_chunk * panel : 0}));
+        static_cast<core::Bytes>(std::max(
+            {by_panels_ ? g_.columns * panel : 0,
+             packs_ ? PackedOuter::floats(most_rows_, g_.columns, gradient_chunk / panel) : 0,
+             splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
     if (g_.wants_input_gradient && !bf16_)
       passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
@@ -103,14 +102,14 @@ class Dense final : public Op {
     if (bf16_)
       return phase == 0 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
                         : forward_rounded(pass, part, parts);
-    each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
-              [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-                Multiply m = product(pass, {n, row, rows}, {0, g_.depth});
-                m.relu = g_.relu;
-                m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
-                m.c_row_stride = g_.columns;
-                pass.kernels->multiply(m);
-              });
+    each_block(all_rows(pass), g_.columns, g_.depth, 2 * row_chunk, part, parts,
+               [&](std::int64_t n, std::int64_t row, std::int64_t rows, const Range& depth) {
+                 Multiply m = product(pass, {n, row, rows}, depth);
+                 m.adds = depth.begin > 0, m.relu = g_.relu && depth.end == g_.depth;
+                 m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n;
+                 m.c_row_stride = g_.columns;
+                 pass.kernels->multiply(m);
+               });
   }
 
   void backward_part(const Pass& pass, int phase, int part, int parts) override {

@@ -14,21 +14,28 @@ inline std::int64_t pieces(std::int64_t count, std::int64_t size) {
 // panels or by rows.
 enum class Split { panels, rows };
 
-// Calls visit(first column, first row, rows) for each of the part's tiles, of at most `most_rows`
-// rows. Rows are split so that all parts get about as many tiles: a thread without tiles waits for
-// the others. A single panel is split as finely as needed; with many panels, each split is read
-// again.
-template <class Visit>
-void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, Split split,
-               int part, int parts, Visit visit, std::int64_t least_rows = 6) {
-  const std::int64_t panels = pieces(columns, panel);
-  const std::int64_t in_a_cut = split == Split::rows ? 1 : panels;
+// The number of cuts of rows, at most `most_rows` in each, such that all parts get about as many
+// tiles: a thread without tiles waits for the others. A single panel is split as finely as needed;
+// with many panels, each split is read again.
+inline std::int64_t cuts_of(std::int64_t rows, std::int64_t columns, std::int64_t most_rows,
+                            Split split, int parts, std::int64_t least_rows = 6) {
+  const std::int64_t in_a_cut = split == Split::rows ? 1 : pieces(columns, panel);
   std::int64_t cuts = pieces(rows, most_rows);
   const auto is_even = [&] {
     const std::int64_t tiles = in_a_cut * cuts;
     return 10 * parts * pieces(tiles, parts) <= 11 * tiles;
   };
   while (!is_even() && cuts < rows && (in_a_cut == 1 || rows / (cuts + 1) >= least_rows)) ++cuts;
+  return cuts;
+}
+
+// Calls visit(first column, first row, rows) for each of the part's tiles, of at most `most_rows`
+// rows.
+template <class Visit>
+void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, Split split,
+               int part, int parts, Visit visit, std::int64_t least_rows = 6) {
+  const std::int64_t panels = pieces(columns, panel);
+  const std::int64_t cuts = cuts_of(rows, columns, most_rows, split, parts, least_rows);
   const Range tiles = share(panels * cuts, part, parts);
   for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
     const std::int64_t cut = split == Split::rows ? tile / panels : tile % cuts;
@@ -49,6 +56,31 @@ void each_tile_of_16(std::int64_t rows, std::int64_t columns, Split split, int p
         visit(n, tile * unit, std::min(tiles * unit, rows - tile * unit));
       },
       1);
+}
+
+// The same by panels, with blocks of the depth: calls visit(first column, first row, rows, depth),
+// from the first block of a tile to its last. All panels that a part has completely meet a block of
+// the inputs one after another, while it is in cache.
+template <class Visit>
+void each_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t most_rows,
+                int part, int parts, Visit visit) {
+  constexpr std::int64_t usual_depth = 192;
+  const std::int64_t cuts = cuts_of(rows, columns, most_rows, Split::panels, parts);
+  const Range tiles = share(pieces(columns, panel) * cuts, part, parts);
+  const Range whole{pieces(tiles.begin, cuts), tiles.end / cuts};  // panels
+  const auto visit_tile = [&](std::int64_t n, std::int64_t cut, const Range& of) {
+    const std::int64_t begin = rows * cut / cuts, end = rows * (cut + 1) / cuts;
+    visit(n * panel, begin, end - begin, of);
+  };
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+    if (const std::int64_t n = tile / cuts; n < whole.begin || n >= whole.end)
+      visit_tile(n, tile % cuts, {0, depth});
+  const std::int64_t blocks = std::max<std::int64_t>((depth + usual_depth / 2) / usual_depth, 1);
+  const std::int64_t step = round_up(pieces(depth, blocks), unit);
+  for (std::int64_t cut = 0; whole.begin < whole.end && cut < cuts; ++cut)
+    for (std::int64_t k = 0; k < depth; k += step)
+      for (std::int64_t n = whole.begin; n < whole.end; ++n)
+        visit_tile(n, cut, {k, std::min(k + step, depth)});
 }
 
 // The transpose of a weight matrix (depth, columns) in panels, for some units of its rows.
