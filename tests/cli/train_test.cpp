@@ -72,6 +72,8 @@ TEST(Train, TellsTheNoiseScaleOfEachEpochWhenAsked) {
   ASSERT_TRUE(noise.is_object());
   EXPECT_GT(noise["observations"], 1);
   EXPECT_GT(noise["variance_trace"], 0);
+  ASSERT_TRUE(noise.contains("at_least"));  // only while there is no interval
+  EXPECT_TRUE(noise["samples"].is_null() || noise["at_least"].is_null());
   EXPECT_EQ(json["epochs"][7]["train_loss"], plain["epochs"][7]["train_loss"]);
   asked.erase(asked.end() - 2);  // --json
   EXPECT_WORDS(without_numbers(headings_of(run(asked).out)));

@@ -167,8 +167,8 @@ TEST(MeasuredEpochs, PassOverAsMuchAsAQuarterOfTheData) {
   options.evaluate = false;
   const auto run = open(options, [](std::string_view) {});
   EXPECT_EQ(pass_plan(run.network, options, run.dataset, 64), 2048);
-  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 512), 2048);
-  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 1024), std::nullopt);
+  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 256), 2048);
+  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 512), std::nullopt);
   const auto epochs = with_gradient_norms(
       std::make_unique<ToldNorms>(make_cpu_epochs(run, run.options, go_on)), run, run.options);
   std::optional<convergence::GradientNorms> norms;

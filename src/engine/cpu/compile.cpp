@@ -177,7 +177,7 @@ class Compiler {
     DenseGeometry product;
     product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
-    product.bf16 = g.bf16;
+    product.bf16 = g.bf16, product.tiles = g.tiles;
     product.wants_input_gradient = program_.training && seen_trainable_;
     push(make_dense(name, product, program_.micro_batch, current_,
                     tensor({1, 1, rows * g.columns()})),
@@ -207,7 +207,7 @@ class Compiler {
     const std::string name = layer().name;
     const Extent out{1, 1, dense.units};
     g.relu = takes_relu(network_, layer_, dense.activation);
-    g.bf16 = bf16_;
+    g.bf16 = bf16_, g.tiles = bf16_ && bf16_support().tiles();
     push(make_dense(name, g, program_.micro_batch, current_, tensor(out)), true);
     add_activation(dense.activation);
   }

@@ -81,6 +81,8 @@ struct Piece {
 class Update {
  public:
   virtual void apply(std::int64_t offset, std::int64_t count, float* gradients) const = 0;
+  // Begins to load what apply() of this range will read.
+  virtual void fetch(std::int64_t offset, std::int64_t count) const = 0;
 
  protected:
   ~Update() = default;

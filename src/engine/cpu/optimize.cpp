@@ -14,7 +14,7 @@ OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const K
       momentum_{learning_rate_, static_cast<float>(o.momentum),
                 o.kind == Optimizer::Kind::nesterov},
       weights_(weights),
-      first_(state),
+      first_(state_floats(o.kind) > 0 ? state : nullptr),
       second_(state_floats(o.kind) > 1 ? state + trainable : nullptr) {
   // Keras folds the bias correction into the learning rate and leaves epsilon outside it.
   const double correction = std::sqrt(1 - std::pow(o.beta2, step)) / (1 - std::pow(o.beta1, step));
@@ -37,6 +37,11 @@ void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* grad
       return kernels_.adam(adam_, count, gradients, weights_ + offset, first_ + offset,
                            second_ + offset);
   }
+}
+
+void OptimizerUpdate::fetch(std::int64_t offset, std::int64_t count) const {
+  for (const float* from : {weights_, first_, second_})
+    for (std::int64_t i = 0; from && i < count; i += unit) __builtin_prefetch(from + offset + i, 1, 2);
 }
 
 }  // namespace sweetspot::engine::cpu

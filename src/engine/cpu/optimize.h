@@ -12,6 +12,7 @@ class OptimizerUpdate final : public Update {
   OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels,
                   const Penalties& penalties, float* weights, float* state, std::int64_t trainable);
   void apply(std::int64_t offset, std::int64_t count, float* gradients) const override;
+  void fetch(std::int64_t offset, std::int64_t count) const override;
 
  private:
   const Kernels& kernels_;

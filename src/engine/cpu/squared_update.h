@@ -27,6 +27,9 @@ class SquaredUpdate final : public Update {
     }
     sum_.fetch_add(sum, std::memory_order_relaxed);
   }
+  void fetch(std::int64_t offset, std::int64_t count) const override {
+    update_.fetch(offset, count);
+  }
   // The threads add in any order, so the last bits of the double differ between runs; those of the
   // float do not.
   double sum() const { return static_cast<float>(sum_.load(std::memory_order_relaxed)); }

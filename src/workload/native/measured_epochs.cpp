@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // For the passes; the norms of the steps, and more and shorter launches, take about half a percent.
-constexpr double share_of_time = 0.015;
+constexpr double share_of_time = 0.0125;
 constexpr std::int64_t first_steps = 20;  // before their speed is known
 // Relative to a window's length: the first ones are shorter, so that there is an interval soon;
 // four more passes in total.
@@ -202,8 +202,12 @@ class MeasuredEpochs final : public Epochs {
 
 std::optional<std::int64_t> pass_plan(const model::Network& network, const Options& options,
                                       const data::Dataset& dataset, std::int64_t batch) {
-  constexpr std::int64_t most_samples = 4096, least_samples = 256, least_batches = 4;
+  // The norms of a larger batch, in every few steps, tell more than passes in a hundredth of the
+  // time. Larger passes would tell more after many epochs, but the first interval comes later.
+  constexpr std::int64_t largest_batch = 256;
+  constexpr std::int64_t most_samples = 2048, least_samples = 256, least_batches = 4;
   constexpr core::Bytes most_memory = 1024 * core::MiB;
+  if (batch > largest_batch) return std::nullopt;
   Options one = options;
   one.noise_scale = false, one.accumulation = 1, one.schedule.clear(), one.dynamic.reset();
   one.ranks = {}, one.pipeline.share = {};  // every rank takes the whole pass

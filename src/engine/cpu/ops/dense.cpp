@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/packed_outer.h"
 #include "engine/cpu/ops/rounded_rows.h"
@@ -30,7 +29,7 @@ constexpr std::int64_t packed_rows = PackedOuter::rows_at_once;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
 // bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs with
 // tiles have 2 MiB of it.
-std::int64_t most_paired() { return (bf16_support().tiles() ? 512 : 128) * 1024; }
+std::int64_t most_paired(bool tiles) { return (tiles ? 512 : 128) * 1024; }
 
 // bf16 products amortise rounding their operands if a row meets many columns, and the weights many
 // rows.
@@ -70,7 +69,7 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      pairs_gradients_ = even * g_.columns <= most_paired();
+      pairs_gradients_ = even * g_.columns <= most_paired(g_.tiles);
       const std::int64_t packed =
           pairs_gradients_ ? even * round_up(g_.columns, panel) +
                                  round_up(even, 32) * gradient_chunk / panel
@@ -139,9 +138,12 @@ class Dense final : public Op {
                    int parts) override {
     auto* piece = pass.at(temporary, 0, thread);
     Packed packed(pass.at(working, 0, thread), g_.columns);
+    // What a chunk's update reads is loaded while its gradient is computed.
     each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
+      const std::int64_t count = depth * std::min(panel, g_.columns - n);
+      update.fetch(offset(n, k), count);
       make_weights(pass, thread, {n, k, depth}, packed, piece, false);
-      update.apply(offset(n, k), depth * std::min(panel, g_.columns - n), piece);
+      update.apply(offset(n, k), count, piece);
     });
   }
 
@@ -315,16 +317,6 @@ class Dense final : public Op {
                              transposed_weights(pass), part, parts);
   }
 
-  // Rows [k, k + unit) of the weights into a panel of columns.
-  void transpose_rounded(const Pass& pass, std::int64_t k, Bf16* to) const {
-    const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
-    for (std::int64_t n = 0; n < g_.columns; n += panel) {
-      const std::int64_t width = std::min(panel, g_.columns - n);
-      pass.bf16->transpose_pairs(pass.weights + offset(n, k), width, unit, width,
-                                 to + n * to_width + 2 * (k - first), 2 * to_width);
-    }
-  }
-
   void forward_rounded(const Pass& pass, int part, int parts) const {
     const RoundedRows from = rounded_inputs(pass);
     from.each_tile_of(
@@ -368,7 +360,8 @@ class Dense final : public Op {
           [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
             if (by_panels_ && k != last)
               for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
-                transpose_rounded(pass, i, transposed);
+                round_transposed_rows(pass, pass.weights + g_.weights, g_.depth, g_.columns, i,
+                                      transposed);
             Product<Bf16> m = from.product(pass, row, rows);
             m.b = by_panels_ ? transposed : transposed_weights(pass) + k * g_.columns,
             m.width = std::min(panel, g_.depth - k);
@@ -446,6 +439,9 @@ class Dense final : public Op {
     o.d = to;
     const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
     if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
+      const Bf16* next = chunk.column + panel < g_.columns ? of_panel + panel * even
+                                                           : packed_gradients;
+      for (std::int64_t i = 0; i < panel * even; i += 2 * unit) __builtin_prefetch(next + i, 0, 2);
       o.a = packed_inputs, o.rows = even / 2, o.turned = true;
       o.g = of_panel, o.accumulate = adds;
       return pass.bf16->outer(o);

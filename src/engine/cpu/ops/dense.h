@@ -12,6 +12,7 @@ struct DenseGeometry {
   std::int64_t rows = 1;     // of a sample
   bool relu = false;
   bool bf16 = false;        // products of rounded operands, where they pay
+  bool tiles = false;       // these on tiles
   std::size_t weights = 0;  // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
   bool wants_input_gradient = true;  // in training, if a layer with weights comes before
