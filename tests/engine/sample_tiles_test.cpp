@@ -72,8 +72,11 @@ model::Network chain(bool apart) {
   };
   const auto conv = [&](int filters, Size kernel, const char* padding, const char* activation,
                         Size pool, Size strides) {
-    add("Conv2D", {{"filters", filters}, {"kernel_size", kernel}, {"padding", padding},
-                   {"activation", activation}, {"strides", strides}});
+    add("Conv2D", {{"filters", filters},
+                   {"kernel_size", kernel},
+                   {"padding", padding},
+                   {"activation", activation},
+                   {"strides", strides}});
     if (pool != Size{1, 1}) add("MaxPooling2D", {{"pool_size", pool}, {"strides", pool}});
     if (apart) add("Rescaling", {{"scale", 1.0}, {"offset", 0.0}});
   };

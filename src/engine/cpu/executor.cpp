@@ -86,7 +86,6 @@ void each_part_of_blocks(std::int64_t count, std::int64_t block, int member, int
   }
 }
 
-
 }  // namespace
 
 Executor::Executor(Program program, Team& team) : program_(std::move(program)), team_(team) {
@@ -275,12 +274,11 @@ void Executor::backward_together(const Pass& given, const Stage& stage, std::siz
   for (std::size_t i = stage.end; i-- > begin;) {
     Op& op = *program_.ops[i];
     for (int step = 0; step < op.backward_steps(); ++step) {
-      each_part_of_blocks(
-          pass.count, stage.block, member, team_.size(),
-          [&](const Range& samples, int part, int parts) {
-            const SlotPart whole{samples, samples.begin / stage.block, true, true};
-            op.backward_piece(pass, whole, {step, part, parts}, member);
-          });
+      each_part_of_blocks(pass.count, stage.block, member, team_.size(),
+                          [&](const Range& samples, int part, int parts) {
+                            const SlotPart whole{samples, samples.begin / stage.block, true, true};
+                            op.backward_piece(pass, whole, {step, part, parts}, member);
+                          });
       told.did(program_.operation_of[i]);
       team_.barrier();
       told.waited();

@@ -84,9 +84,9 @@ class Assigner {
         static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(float);
     if (tensor.tiled) {
       const std::int64_t groups = (tensor.extent.units() + 1) / 2;
-      tensor.value.bytes = static_cast<core::Bytes>(groups * (tensor.extent.positions() + 1) *
-                                                    tile_channels) *
-                           sizeof(Bf16);
+      tensor.value.bytes =
+          static_cast<core::Bytes>(groups * (tensor.extent.positions() + 1) * tile_channels) *
+          sizeof(Bf16);
       tensor.value.block = tensor.gradient.block = tile_samples;
     }
     if (!tensor.same_value_as) assign_value(tensor, producer);

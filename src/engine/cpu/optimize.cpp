@@ -41,7 +41,8 @@ void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* grad
 
 void OptimizerUpdate::fetch(std::int64_t offset, std::int64_t count) const {
   for (const float* from : {weights_, first_, second_})
-    for (std::int64_t i = 0; from && i < count; i += unit) __builtin_prefetch(from + offset + i, 1, 2);
+    for (std::int64_t i = 0; from && i < count; i += unit)
+      __builtin_prefetch(from + offset + i, 1, 2);
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -28,8 +28,8 @@ std::int64_t host_bytes(const model::Network& network, std::int64_t samples) {
   return samples * network.input.size() * static_cast<std::int64_t>(sizeof(float));
 }
 
-// Samples of the pass between two launches, and of its micro-batches. A gradient over few samples is
-// mostly noise, tr(Σ)/B against |G|²: for a batch that is small relative to the noise scale, no
+// Samples of the pass between two launches, and of its micro-batches. A gradient over few samples
+// is mostly noise, tr(Σ)/B against |G|²: for a batch that is small relative to the noise scale, no
 // number of steps reveals |G|². So such a batch is the small one of the two, known well from its
 // many steps, and the pass is over several times as many samples: the error of |G|² falls with the
 // samples of one pass, but only with the square root of the number of passes. A large batch is the
@@ -211,8 +211,8 @@ std::optional<std::int64_t> pass_plan(const model::Network& network, const Optio
   Options one = options;
   one.noise_scale = false, one.accumulation = 1, one.schedule.clear(), one.dynamic.reset();
   one.ranks = {}, one.pipeline.share = {};  // every rank takes the whole pass
-  for (std::int64_t samples = most_samples; samples >= std::max(least_samples, least_batches * batch);
-       samples /= 2) {
+  for (std::int64_t samples = most_samples;
+       samples >= std::max(least_samples, least_batches * batch); samples /= 2) {
     one.pipeline.batch = samples;
     if (samples <= static_cast<std::int64_t>(dataset.train.count) / least_batches &&
         host_bytes(network, samples) <= most_host_bytes &&

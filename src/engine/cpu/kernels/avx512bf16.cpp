@@ -337,28 +337,28 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
 
 }  // namespace
 
-const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
-                                        false,
-                                        multiply,
-                                        outer,
-                                        round,
-                                        pair,
-                                        pair_rows,
-                                        transpose_pairs,
-                                        round_row_tiles,
-                                        turn_rows,
-                                        pair_units,
-                                        winograd_weights,
-                                        winograd_input,
-                                        winners_of_channels,
-                                        winners_of_positions,
-                                        winners_in_pairs,
-                                        sparse_weights,
-                                        sparse_data,
-                                        {side_by_side, winners_side_by_side,
-                                         gradients_side_by_side, patches, tap_rows,
-                                         gradient_rows, pair_places, turn_places, pool},
-                                        {}};
+const Bf16Kernels kernels_avx512bf16 = {
+    "avx512bf16",
+    false,
+    multiply,
+    outer,
+    round,
+    pair,
+    pair_rows,
+    transpose_pairs,
+    round_row_tiles,
+    turn_rows,
+    pair_units,
+    winograd_weights,
+    winograd_input,
+    winners_of_channels,
+    winners_of_positions,
+    winners_in_pairs,
+    sparse_weights,
+    sparse_data,
+    {side_by_side, winners_side_by_side, gradients_side_by_side, patches, tap_rows, gradient_rows,
+     pair_places, turn_places, pool},
+    {}};
 
 }  // namespace sweetspot::engine::cpu
 

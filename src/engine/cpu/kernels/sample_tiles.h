@@ -68,7 +68,7 @@ struct PairPlaces {
   struct Part {
     std::int64_t begin, end;
   } pair_part, unit_part;  // those that are wanted
-  Bf16* to;  // (units, count, 16, 32)
+  Bf16* to;                // (units, count, 16, 32)
 };
 
 // One image per sample, in units of 16 channels.
@@ -121,8 +121,8 @@ struct PoolTiles {
   std::int64_t out_stride;
   std::uint8_t* winner;  // null if there is one slot
   std::int64_t winner_stride;
-  // Instead of `out`, with tiled winners: a unit of (windows, 16, 32). It `clears` its group's other
-  // one, if there is none.
+  // Instead of `out`, with tiled winners: a unit of (windows, 16, 32). It `clears` its group's
+  // other one, if there is none.
   Bf16* tiles;
   bool clears;
 };

@@ -30,8 +30,7 @@ void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, 
 
 void add_masked_bias(const Pass& pass, const ConvGeometry& g, const Range& units,
                      const std::uint8_t* winner, const float* value, float* gradient, float* bias) {
-  if (!winner)
-    return add_bias_of(pass, g.out, units, g.relu ? value : nullptr, gradient, bias);
+  if (!winner) return add_bias_of(pass, g.out, units, g.relu ? value : nullptr, gradient, bias);
   const std::int64_t windows = g.out.positions() / g.slots(), plane = windows * unit;
   for (std::int64_t u = units.begin; u < units.end; ++u)
     pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows,

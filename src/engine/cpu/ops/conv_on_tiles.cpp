@@ -65,8 +65,8 @@ class ConvOnTiles final : public Op {
     turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
     pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
     together.bytes = scratch.size();
-    working.bytes = aligned(static_cast<core::Bytes>(sum_windows_ * g_.slots() * tile_floats) *
-                            sizeof(float));
+    working.bytes =
+        aligned(static_cast<core::Bytes>(sum_windows_ * g_.slots() * tile_floats) * sizeof(float));
     slot_floats = g_.columns() * (g_.depth() + 1);
     shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
   }
@@ -94,7 +94,7 @@ class ConvOnTiles final : public Op {
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {
     const Block block(*this, pass, samples, thread);
-    !in_->tiled && piece.step == 0 ? take_input(block, piece) : multiply(block, piece);
+    !in_->tiled&& piece.step == 0 ? take_input(block, piece) : multiply(block, piece);
   }
 
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
@@ -279,13 +279,19 @@ class ConvOnTiles final : public Op {
 
   PairPlaces input_pairs(const Block& block) const {
     const std::int64_t count = std::ssize(tables_.place_pairs);
-    return {block.input, in_group_,  tables_.place_pairs.data(), count, block.samples,
-            {0, count},  {0, shape_.in_units}, block.numbers(turned_at_)};
+    return {block.input,   in_group_,  tables_.place_pairs.data(), count,
+            block.samples, {0, count}, {0, shape_.in_units},       block.numbers(turned_at_)};
   }
   PairPlaces output_pairs(const Block& block) const {
     const std::int64_t count = std::ssize(tables_.output_pairs);
-    return {block.numbers(outputs_at_), out_group_, tables_.output_pairs.data(), count,
-            block.samples, {0, count}, {0, shape_.out_units}, block.numbers(pairs_at_)};
+    return {block.numbers(outputs_at_),
+            out_group_,
+            tables_.output_pairs.data(),
+            count,
+            block.samples,
+            {0, count},
+            {0, shape_.out_units},
+            block.numbers(pairs_at_)};
   }
 
   // Of some of the taps and pairs of units.

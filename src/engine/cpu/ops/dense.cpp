@@ -27,8 +27,8 @@ constexpr std::int64_t many_columns = panel, many_columns_in_bf16 = 4 * panel;
 // Fewer samples are not packed.
 constexpr std::int64_t packed_rows = PackedOuter::rows_at_once;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
-// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs with
-// tiles have 2 MiB of it.
+// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs
+// with tiles have 2 MiB of it.
 std::int64_t most_paired(bool tiles) { return (tiles ? 512 : 128) * 1024; }
 
 // bf16 products amortise rounding their operands if a row meets many columns, and the weights many
@@ -70,15 +70,13 @@ class Dense final : public Op {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
       pairs_gradients_ = even * g_.columns <= most_paired(g_.tiles);
-      const std::int64_t packed =
-          pairs_gradients_ ? even * round_up(g_.columns, panel) +
-                                 round_up(even, 32) * gradient_chunk / panel
-                           : even * panel + packed_input_floats;
+      const std::int64_t packed = pairs_gradients_ ? even * round_up(g_.columns, panel) +
+                                                         round_up(even, 32) * gradient_chunk / panel
+                                                   : even * panel + packed_input_floats;
       working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                          std::max(by_panels_ ? g_.columns * panel : 0, packed));
       kept.once = true;
-      kept.bytes =
-          sizeof(Bf16) * static_cast<core::Bytes>(kept_rows() * (g_.depth + g_.columns));
+      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(kept_rows() * (g_.depth + g_.columns));
     }
     ScratchLayout scratch;
     scratch.add_floats(gradient_chunk);
@@ -332,8 +330,8 @@ class Dense final : public Op {
   }
 
   void mask(const Pass& pass, int part, int parts) const {
-    const Range mine = bf16_ ? own_rows(all_rows(pass), part, parts)
-                             : share(all_rows(pass), part, parts);
+    const Range mine =
+        bf16_ ? own_rows(all_rows(pass), part, parts) : share(all_rows(pass), part, parts);
     pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + mine.begin * g_.columns,
                                 (mine.end - mine.begin) * g_.columns,
                                 gradients(pass) + mine.begin * g_.columns);
@@ -439,8 +437,8 @@ class Dense final : public Op {
     o.d = to;
     const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
     if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
-      const Bf16* next = chunk.column + panel < g_.columns ? of_panel + panel * even
-                                                           : packed_gradients;
+      const Bf16* next =
+          chunk.column + panel < g_.columns ? of_panel + panel * even : packed_gradients;
       for (std::int64_t i = 0; i < panel * even; i += 2 * unit) __builtin_prefetch(next + i, 0, 2);
       o.a = packed_inputs, o.rows = even / 2, o.turned = true;
       o.g = of_panel, o.accumulate = adds;

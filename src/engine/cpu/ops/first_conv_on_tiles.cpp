@@ -269,8 +269,7 @@ class FirstConvOnTiles final : public Op {
         p.groups = groups_.data() + chunk.first_group, p.group_count = chunk.groups;
         p.configures = configures && u == 0 && &chunk == &chunks_.front();
         pass.bf16->sample_tiles.taps(p);
-        const std::int64_t window = w + chunk.first,
-                           at = (u * windows_ + window) * window_stride();
+        const std::int64_t window = w + chunk.first, at = (u * windows_ + window) * window_stride();
         pool.windows = chunk.windows;
         if (out_->tiled)
           pool.tiles = pass.at<Bf16>(out_->value, samples.begin, thread) +
@@ -286,9 +285,9 @@ class FirstConvOnTiles final : public Op {
 
   void add_bias(const Pass& pass, std::int64_t sample, int thread, const Range& units,
                 float* bias) const {
-    add_masked_bias(pass, g_, units, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
-                    pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
-                    bias);
+    add_masked_bias(
+        pass, g_, units, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
+        pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread), bias);
   }
 
   // Floats of a gradient, and winners, from one window of a unit to the next.

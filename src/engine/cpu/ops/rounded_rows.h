@@ -16,9 +16,7 @@ struct RoundedRows {
 
   // On tiles they are kept tile by tile: rows whose distance is a power of two would displace one
   // another from the L1 cache.
-  bool tile_by_tile(const Pass& pass) const {
-    return pass.bf16->tiles && width % (2 * unit) == 0;
-  }
+  bool tile_by_tile(const Pass& pass) const { return pass.bf16->tiles && width % (2 * unit) == 0; }
 
   // A part of them, from own_rows().
   void round(const Pass& pass, const float* from, int part, int parts) const {
@@ -39,7 +37,8 @@ struct RoundedRows {
     return m;
   }
 
-  // Calls visit(first column, first row, rows) for a part's tiles of a product with so many columns.
+  // Calls visit(first column, first row, rows) for a part's tiles of a product with so many
+  // columns.
   template <class Visit>
   void each_tile_of(const Pass& pass, std::int64_t columns, std::int64_t most_rows, Split split,
                     int part, int parts, Visit visit) const {
