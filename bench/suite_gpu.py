@@ -53,6 +53,7 @@ class Worker:
 
     def __init__(self, kind, command, patience):
         self.kind, self.held, self.cell = kind, set(), None
+        self.seconds_of = {}  # to prepare each cell that it has ready
         self.child = Child(Contestant("peer", kind, contestants.cores(), command), patience, wait=False,
                            keep_errors=True, own_group=True)
         self.since, self.starting = time.monotonic(), True
@@ -104,6 +105,12 @@ def cells_of(asked, networks):
                 cells.append(Cell(name, path.resolve(), precision, batch, tuple(ways), 4 * values))
     random.Random(1).shuffle(cells)
     return cells, refused
+
+
+def without(cells, rows):
+    """The cells that none of these rows has a ratio of."""
+    rated = [{key: row[key] for key in ("network", "precision", "batch")} for row in rows if "ratio" in row]
+    return [cell for cell in cells if cell.row() not in rated]
 
 
 class Tournament:
@@ -171,6 +178,7 @@ class Tournament:
             try:
                 worker.child.answer()
                 worker.held.add(worker.cell)
+                worker.seconds_of[worker.cell] = time.monotonic() - worker.since
                 self.deaths[worker.kind] = 0
             except Failed as why:
                 outcome = str(why)
@@ -241,7 +249,7 @@ class Tournament:
 
     def measure(self, cell):
         """A row of the table."""
-        row = cell.row() | {"failed": {}, "speeds": {}}
+        row = cell.row() | {"failed": {}, "speeds": {}, "prepared": {}}  # in seconds
         kinds, entries = self.started.pop(cell), {}
         for way in cell.ways:
             outcome = kinds[PROCESS_OF[way]]
@@ -249,6 +257,7 @@ class Tournament:
                 row["failed"][way] = outcome
             else:
                 entries[way] = outcome
+                row["prepared"][way] = round(outcome.seconds_of[cell], 1)
         self.rounds(cell, entries, row)
         for worker in set(entries.values()):
             try:

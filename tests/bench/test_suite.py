@@ -89,6 +89,13 @@ class Tournament(unittest.TestCase):
             self.assertEqual(rows[batch]["failed"], {})
             self.assertAlmostEqual(rows[batch]["ratio"], 2)
 
+    def test_a_run_goes_on_where_another_ended(self):
+        asked = argparse.Namespace(peers=[], compiled=None, precisions=["bf16"], batches=[1, 2])
+        cells, _ = suite_gpu.cells_of(asked, [("lenet-5", ROOT / "bench" / "networks" / "lenet-5.json")])
+        rated = {"network": "lenet-5", "precision": "bf16", "batch": 1, "ratio": 2.0}
+        missed = {"network": "lenet-5", "precision": "bf16", "batch": 2, "skipped": "the budget was over"}
+        self.assertEqual([cell.batch for cell in suite_gpu.without(cells, [rated, missed])], [2])
+
     def test_what_the_budget_does_not_reach_is_said(self):
         rows = self.play([1, 2], budget=0)
         self.assertEqual({row["skipped"] for row in rows.values()}, {"the budget was over"})

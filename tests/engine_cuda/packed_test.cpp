@@ -101,6 +101,46 @@ TEST_P(CudaPacked, ProductsBetweenNormalisationsHaveTheGradientsOfTheCpu) {
   EXPECT_EQ(gpu->memory(), cuda::plan(between, options, whole, false)->memory());
 }
 
+// Whole stages of channels and filters, and rows of the weight gradient filled by half (96);
+// kernels of 3×3, 1×1 and 5×3, strides with several phases, padding on one side, wide and narrow
+// tiles, and matrices. ReLU behind ReLU: the gradient passes through codes.
+constexpr const char* copied =
+    R"({"class_name": "Sequential", "config": {"name": "copied", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 19, 22, 64]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 96, "kernel_size": [5, 3], "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "b", "filters": 192, "kernel_size": [3, 3], "strides": [2, 2], "padding": "same", "activation": "relu"}},
+  {"class_name": "Dropout", "config": {"name": "c", "rate": 0.3}},
+  {"class_name": "Conv2D", "config": {"name": "d", "filters": 192, "kernel_size": [3, 3], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "e", "filters": 256, "kernel_size": [1, 1], "activation": "tanh"}},
+  {"class_name": "Conv2D", "config": {"name": "f", "filters": 64, "kernel_size": [3, 3], "strides": [1, 2], "use_bias": false}},
+  {"class_name": "BatchNormalization", "config": {"name": "g"}},
+  {"class_name": "Conv2D", "config": {"name": "h", "filters": 128, "kernel_size": [2, 2], "padding": "same", "activation": "relu"}},
+  {"class_name": "Flatten", "config": {"name": "i"}},
+  {"class_name": "Dense", "config": {"name": "j", "units": 512, "activation": "relu"}},
+  {"class_name": "Dense", "config": {"name": "k", "units": 10, "activation": "softmax"}}]}})";
+
+TEST_P(CudaPacked, TilesThatTheTmaCopiesHaveTheGradientsOfTheCpu) {
+  const Precision p = GetParam();
+  if (p == Precision::fp32) GTEST_SKIP() << "three terms are copied by threads";
+  const model::Network smooth =
+      without_edges(model::read_keras(copied, "copied"), model::Activation::linear);
+  constexpr std::int64_t most = 256;
+  EXPECT_GE(operations_with("TMA", *cuda::plan(smooth, options, most, false)), 4);
+  const auto gpu = cuda::make_trainer(smooth, options);
+  const auto cpu = cpu::make_trainer(smooth, options.trainer);
+  for (const std::int64_t size : {most, most - 7}) {  // the second fills no tile
+    const GoldenBatch batch(smooth, true, size, 0);
+    const double near = p == Precision::bf16 ? 0.1 : 2e-2;
+    const double expected = cpu->accumulate(batch.view(), most).loss;
+    EXPECT_NEAR(gpu->accumulate(batch.view(), most).loss, expected, near * expected);
+    expect_near(gpu->gradients(), cpu->gradients(), near);
+  }
+}
+
+TEST_P(CudaPacked, TilesThatTheTmaCopiesTrainTheSameBitForBitInThePlannedMemory) {
+  expect_the_same_bit_for_bit(model::read_keras(copied, "copied"), options, whole, true);
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaPacked,
                          ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
                                            Precision::fp16),

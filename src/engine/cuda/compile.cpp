@@ -55,6 +55,7 @@ class Compiler {
     hand_over_functions();
     hand_over_terms();
     lay_out();
+    leave_updates();
     return std::move(program_);
   }
 
@@ -407,10 +408,24 @@ class Compiler {
       const ValueTerms as{terms, planner_.math() == Math::fp16,
                           program_.micro_batch * op.in()->floats()};
       if (before.writes_terms() && op.reads_terms()) op.in()->value_terms = as;
-      if (training() && before.reads_gradient_terms() && op.writes_gradient_terms(planner_))
+      if (training() && before.reads_gradient_terms() && op.writes_gradient_terms(planner_) &&
+          (op.applies_codes() || !before.routes_gradient()))
         op.in()->gradient_terms = as,
         op.in()->gradient_sum_slices = op.gradient_sum_slices(planner_);
     }
+  }
+
+  // In fp16 a gradient that overflows invalidates the step. An operation may update its weights
+  // during the backward pass only if all overflows have shown by then.
+  void leave_updates() {
+    if (planner_.math() != Math::fp16) return;
+    const auto& ops = program_.ops;
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      if (std::any_of(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(i),
+                      [](const auto& op) { return op->rounds(); }) ||
+          std::any_of(ops.begin() + static_cast<std::ptrdiff_t>(i), ops.end(),
+                      [](const auto& op) { return op->shows_overflow_late(); }))
+        ops[i]->leave_update();
   }
 
   // In training every value stays for the backward pass, and two buffers are enough for the

@@ -34,6 +34,7 @@ struct Tensor {
   bool sliceable = false;    // the reader of the gradient can add them
   float gradient_scale = 1;  // the factor the gradient's producer applies: dropout's 1/(1-p)
   Function gradient_function = Function::linear;  // and the function it undoes
+  std::optional<core::Bytes> gradient_code;       // and the codes (ReLU, dropout) it applies
 
   int positions() const { return height * width; }
   int floats() const { return positions() * pitch; }
@@ -187,11 +188,21 @@ class Op {
   // needed.
   virtual bool writes_terms() const { return false; }
   virtual bool reads_terms() const { return false; }
-  // The same for the gradients of its input and of its output.
+  // The same for the gradients of its input and of its output. The writer also sums the columns,
+  // for the bias.
   virtual bool writes_gradient_terms(const Planner&) const { return false; }
   virtual bool reads_gradient_terms() const { return false; }
+  // Whether that gradient passes through codes first, and whether the writer applies them.
+  virtual bool routes_gradient() const { return false; }
+  virtual bool applies_codes() const { return false; }
   // The number of slices of that gradient's column sums, if it writes them in only so many; 0: any.
   virtual int gradient_sum_slices(const Planner&) const { return 0; }
+  // Whether its products round operands, so that gradients may overflow in fp16, and whether this
+  // may show only on a branch.
+  virtual bool rounds() const { return false; }
+  virtual bool shows_overflow_late() const { return false; }
+  // It must leave the update of its weights to the end of the step.
+  virtual void leave_update() {}
   // Whether it undoes the function that made its input when it writes the input's gradient.
   virtual bool passes_through_function() const { return false; }
 

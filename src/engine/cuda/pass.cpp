@@ -1,3 +1,4 @@
+#include "engine/cuda/kernels/tma_product.h"
 #include "engine/cuda/op.h"
 
 namespace sweetspot::engine::cuda {
@@ -41,16 +42,17 @@ void Pass::run(GemmPart part) {
 
 void Pass::run_packed(GemmPart part, int columns) {
   divide_tiles(part);
+  const bool tma = part.tile == TileKind::tma;
   const auto launch = [&] {
     switch (math) {
       case Math::fp32:
         return launch_packed_fp32(part, columns, stream);
       case Math::tf32:
-        return launch_packed_tf32(part, columns, stream);
+        return (tma ? launch_tma_tf32 : launch_packed_tf32)(part, columns, stream);
       case Math::bf16:
-        return launch_packed_bf16(part, columns, stream);
+        return (tma ? launch_tma_bf16 : launch_packed_bf16)(part, columns, stream);
       case Math::fp16:
-        return launch_packed_fp16(part, columns, stream);
+        return (tma ? launch_tma_fp16 : launch_packed_fp16)(part, columns, stream);
     }
     return cudaErrorInvalidValue;
   };

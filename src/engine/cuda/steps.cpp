@@ -7,10 +7,12 @@ namespace sweetspot::engine::cuda {
 
 UpdatedBefore Steps::updated_before(const Executor& executor, const Micro& micro) const {
   const bool may = executor.program().training && micro.count == micro.batch && !micro.measured &&
-                   !sums_ && !parameters_.scaled() && executor.program().penalties.empty();
-  return !may               ? UpdatedBefore::none
-         : micro.one_by_one ? UpdatedBefore::in_place
-                            : UpdatedBefore::on_branch;
+                   !sums_ && executor.program().penalties.empty();
+  // In fp16 the last gradients can invalidate the step. Operations that update their own weights
+  // are behind all that can overflow (compile.cpp); a branch is not.
+  return !may                                       ? UpdatedBefore::none
+         : micro.one_by_one || parameters_.scaled() ? UpdatedBefore::in_place
+                                                    : UpdatedBefore::on_branch;
 }
 
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
@@ -25,10 +27,13 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
   pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
   // Ranks sum what the stream has made so far, so nothing runs beside it.
   if (executor.program().branches && !micro.one_by_one && !sums_) pass.branches = branches_.get();
-  if (updated_before(executor, micro) != UpdatedBefore::none) {
+  const UpdatedBefore before = updated_before(executor, micro);
+  if (before != UpdatedBefore::none) {
     Update u{};
     parameters_.fill(u);
-    pass.in_place = {u.weights, u.mean, u.square, u.rule, u.state};
+    pass.in_place = {u.weights, u.mean, u.square, u.rule, u.state, u.scaled};
+  }
+  if (before == UpdatedBefore::on_branch) {
     pass.fill_update = [this](Update& update) { parameters_.fill(update); };
   }
   return pass;

@@ -169,13 +169,38 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   store_weight_gradient<samples, x_pitch, thin_rows, warps>(p, k0, n, g, shared);
 }
 
-// Each weight, its moments and its gradient are in registers once. Nothing else writes what is
-// updated, and it is older than the predecessor.
+// The gradients of all samples at this thread's four filters: in registers, or, of more samples, in
+// shared memory, so that registers are left for the loads in flight.
 template <int samples>
-__global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
+struct ThinGradients {
+  static constexpr bool in_registers = samples <= 4;
+  static constexpr int floats = in_registers ? 0 : samples * thin_columns;
+  float4 own[in_registers ? samples : 1];
+  float* shared;  // (sample, filter)
+
+  __device__ ThinGradients(const GemmPart& p, int tile_n, float* to) : shared(to) {
+    const int n = tile_n * thin_columns + threadIdx.x % 32 * 4;
+    if constexpr (in_registers) {
+#pragma unroll
+      for (int s = 0; s < samples; ++s) own[s] = gradient4(p, s, n);
+    } else {
+      for (int s = threadIdx.x / 32; s < samples; s += warps)
+        store4(shared + s * thin_columns + threadIdx.x % 32 * 4, gradient4(p, s, n));
+    }
+  }
+  __device__ float4 at(int s) const {
+    if constexpr (in_registers) return own[s];
+    return load4(shared + s * thin_columns + threadIdx.x % 32 * 4);
+  }
+};
+
+// Each weight and its moments are in registers once. Nothing else writes what is updated, and it is
+// older than the predecessor.
+template <int samples>
+__global__ void __launch_bounds__(block_threads, 3)
     thin_update_kernel(const __grid_constant__ ThinUpdate t) {
   extern __shared__ __align__(16) float shared[];
-  constexpr int at_once = samples > 4 ? 1 : 2;
+  constexpr int at_once = 2;
   const GemmPart& p = t.part;
   const InPlaceUpdate& u = t.update;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -192,40 +217,51 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
   const auto inside = [&](int row) {
     return real && row < thin_rows && k0 + row < p.shape.channels;
   };
-  const auto fetch_from = [&](int first) {
+  const auto fetch_from = [&](int from) {
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      if (const int row = first + i * warps; inside(row)) fetch(place(k0 + row), w[i], m[i], v[i]);
+      if (const int row = from + i * warps; inside(row)) fetch(place(k0 + row), w[i], m[i], v[i]);
   };
   fetch_from(warp);
   wait_for_predecessor();
   load_inputs<samples, x_pitch, block_threads>(p, k0, thin_rows, shared);
-  float4 g[samples];
-#pragma unroll
-  for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
+  const ThinGradients<samples> g(p, tile_n, shared + thin_rows * x_pitch);
   const Rates rate(*u.state);
+  const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
+  // In fp16: all gradients that may overflow are older, and one has.
+  if (u.scaled && __ldcg(&u.state->bad)) return;
   const auto settle = [&](std::int64_t at, float4 gradient, float4 weight, float4 mean,
                           float4 square) {
-    store4(u.weights + at, updated(u.rule, rate, weight, gradient, mean, square));
+    store4(u.weights + at, updated(u.rule, rate, weight, gradient * unscale, mean, square));
     if (u.mean) store4(u.mean + at, mean);
     if (u.square) store4(u.square + at, square);
   };
   __syncthreads();
-  for (int first = warp; first < thin_rows; first += warps * at_once) {
-    if (first != warp) fetch_from(first);
+  for (int from = warp; from < thin_rows; from += warps * at_once) {
+    if (from != warp) fetch_from(from);
+    float4 sum[at_once] = {};
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int row = first + i * warps;
-      if (!inside(row)) break;
-      const float4 sum = over_samples(g, shared + row * x_pitch);
-      settle(place(k0 + row), sum, w[i], m[i], v[i]);
+    for (int s = 0; s < samples; s += 4) {
+      float4 x[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) x[i] = load4(shared + (from + i * warps) * x_pitch + s);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float4 gradient = g.at(s + e);
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) add_product(sum[i], gradient, of4(x[i], e));
+      }
     }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (const int row = from + i * warps; inside(row))
+        settle(place(k0 + row), sum[i], w[i], m[i], v[i]);
   }
   if (!real) return;
   if (tile_k == 0 && warp == 0 && p.bias) {
     float4 sum{};
 #pragma unroll
-    for (int s = 0; s < samples; ++s) sum = sum + g[s];
+    for (int s = 0; s < samples; ++s) sum = sum + g.at(s);
     fetch(place(p.shape.channels), w[0], m[0], v[0]);
     settle(place(p.shape.channels), sum, w[0], m[0], v[0]);
   }
@@ -265,8 +301,8 @@ template <int samples>
 cudaError_t launch_in_place(const ThinUpdate& t, cudaStream_t stream) {
   const GemmPart& p = t.part;
   const int blocks = p.tiles_n * ((p.shape.channels + thin_rows - 1) / thin_rows);
-  return launch(thin_update_kernel<samples>, blocks, block_threads, 4 * thin_rows * x_pitch, stream,
-                t);
+  constexpr int floats = thin_rows * x_pitch + ThinGradients<samples>::floats;
+  return launch(thin_update_kernel<samples>, blocks, block_threads, 4 * floats, stream, t);
 }
 
 }  // namespace

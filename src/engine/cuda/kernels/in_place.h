@@ -9,6 +9,7 @@ struct InPlaceUpdate {
   float *weights = nullptr, *mean = nullptr, *square = nullptr;
   OptimizerRule rule{};
   const StepState* state = nullptr;
+  bool scaled = false;  // as in Update
 
   // The same from weight `begin` on.
   InPlaceUpdate from(std::int64_t begin) const {

@@ -146,7 +146,7 @@ struct Phase {
   int taps_y, taps_x;
   bool fewer_x;  // than the first phase has
 
-  __device__ Phase(const GemmPart& p, int phase) {
+  __host__ __device__ Phase(const GemmPart& p, int phase) {
     const ConvShape& s = p.shape;
     y = phase == 0 ? 0 : phase / s.stride_w, x = phase - y * s.stride_w;
     first_y = s.pad_top, first_x = s.pad_left;

@@ -120,6 +120,30 @@ __global__ void __launch_bounds__(pack_threads)
   store4(to, left), store4(to + 4, right);
 }
 
+// A block has a slice of the tiles and 64 columns; its four groups of threads have every fourth
+// tile.
+__global__ void __launch_bounds__(pack_threads)
+    tile_sums_kernel(const __grid_constant__ TileSums t) {
+  constexpr int columns = 64, groups = pack_threads / columns;
+  __shared__ float sums[groups][columns];
+  wait_for_predecessor();
+  const int column = threadIdx.x % columns, group = threadIdx.x / columns;
+  const int channel = blockIdx.x * columns + column;
+  const int share = (t.tiles + tile_sum_slices - 1) / tile_sum_slices;
+  const int begin = static_cast<int>(blockIdx.y) * share, end = min(begin + share, t.tiles);
+  float sum = 0;
+  if (channel < t.channels)
+#pragma unroll 8
+    for (int tile = begin + group; tile < end; tile += groups)
+      sum += t.sums[std::int64_t{tile} * t.channels + channel];
+  sums[group][column] = sum;
+  __syncthreads();
+  if (group > 0 || channel >= t.channels) return;
+#pragma unroll
+  for (int other = 1; other < groups; ++other) sum += sums[other][column];
+  t.to[std::int64_t{blockIdx.y} * t.channels + channel] = sum;
+}
+
 __global__ void __launch_bounds__(pack_threads) finish_kernel(const __grid_constant__ Finishing d) {
   wait_for_predecessor();
   EACH(i, d.rows * (d.filters / 4)) {
@@ -157,6 +181,11 @@ cudaError_t launch_packing(const Packings& p, cudaStream_t stream) {
   const std::int64_t blocks = (eights + pack_threads - 1) / pack_threads;
   return launch(pack_kernel, static_cast<int>(blocks < most ? blocks : most), pack_threads, 0,
                 stream, p);
+}
+cudaError_t launch_tile_sums(const TileSums& t, cudaStream_t stream) {
+  constexpr int columns = 64;
+  return launch(tile_sums_kernel, dim3((t.channels + columns - 1) / columns, tile_sum_slices),
+                pack_threads, 0, stream, t);
 }
 cudaError_t launch_finishing(const Finishing& d, cudaStream_t stream) {
   return launch(finish_kernel, blocks_for(d.rows * (d.filters / 4)), pack_threads, 0, stream, d);

@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/loaders.cuh"
+#include "engine/cuda/kernels/packed_epilogue.cuh"
 #include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/kernels/wgmma.cuh"
 
@@ -7,7 +8,6 @@
 // and depth each thread copies, for each of the three pairs of operands.
 namespace sweetspot::engine::cuda {
 
-constexpr int packed_threads = 256;
 constexpr int stage_depth = 64;  // 16-bit operands of a row in a stage
 
 // Sixteen bytes from memory to shared memory, or zeros.

@@ -1,5 +1,6 @@
 #pragma once
-#include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/packed_epilogue.cuh"
+#include "engine/cuda/kernels/packed_launch.cuh"
 #include "engine/cuda/kernels/packed_loaders.cuh"
 #include "engine/cuda/kernels/wgmma.cuh"
 
@@ -68,33 +69,6 @@ __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std:
   __syncthreads();
 }
 
-// Transposes sums through shared memory, so that they are stored as rows.
-template <int n>
-struct SumsTile {
-  static constexpr int pitch = n + 8;
-  static constexpr int bytes = packed_rows * pitch * 4;
-  float* tile;
-  __device__ SumsTile(float* shared, const float (&sums)[n / 2]) : tile(shared) {
-    const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < n / 8; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        store2(tile + (16 * warp + g + 8 * half) * pitch + 8 * j + 2 * t, sums[4 * j + 2 * half],
-               sums[4 * j + 2 * half + 1]);
-    __syncthreads();
-  }
-  __device__ float2 at(int row, int column) const {
-    return *reinterpret_cast<const float2*>(tile + row * pitch + column);
-  }
-  // Calls use(row, column) for this thread's pairs of columns, in every `step`th row.
-  template <int step, class Use>
-  __device__ void each(Use use) const {
-    for (int i = threadIdx.x; i < packed_rows / step * (n / 2); i += packed_threads)
-      use(i / (n / 2) * step, i % (n / 2) * 2);
-  }
-};
-
 template <bool bf16, GemmKind kind, int n, class Terms>
 __device__ void run_packed(const GemmPart& p, const Phase& phase, int m0, int n0, int begin,
                            int end, std::uint32_t shared, float (&sums)[n / 2]) {
@@ -141,60 +115,12 @@ __global__ void __launch_bounds__(packed_threads, 2)
       !gather_splits<n / 8, packed_threads>(p, tile, split,
                                             reinterpret_cast<float4(&)[n / 8]>(sums)))
     return;
-  const SumsTile<n> finished(reinterpret_cast<float*>(lines), sums);
-  if constexpr (kind == GemmKind::forward) {
-    if (s.pool == 2) {
-      finished.template each<4>([&](int row, int column) {
-        const int window = (m0 + row) / 4, sample = p.by_windows.quotient(window);
-        if (sample >= p.count || n0 + column >= s.filters) return;
-        Finished v;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float2 pair = finished.at(row + i, column);
-          v[i][0] = pair.x, v[i][1] = pair.y;
-        }
-        finish_pooled<true>(p, sample, window - sample * p.by_windows.divisor, n0 + column, v);
-      });
-    } else {
-      finished.template each<1>([&](int row, int column) {
-        const int m = m0 + row, sample = p.by_windows.quotient(m);
-        if (sample >= p.count || n0 + column >= s.filters) return;
-        const float2 pair = finished.at(row, column);
-        float v[2] = {pair.x, pair.y};
-        finish_plain<true>(p, sample, m - sample * p.by_windows.divisor, n0 + column, v);
-      });
-    }
-  } else if constexpr (kind == GemmKind::data) {
-    finished.template each<1>([&](int row, int column) {
-      const int m = m0 + row, sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
-      const int channels = static_cast<int>(p.by_channels.divisor);
-      if (sample >= p.count || n0 + column >= channels) return;
-      std::int64_t to = m;
-      if (p.phases > 1) {
-        const int line = p.by_in_w.quotient(at);
-        const int y = phase.y + (line + phase.first_y) * s.stride_h - s.pad_top;
-        const int x =
-            phase.x + (at - line * p.by_in_w.divisor + phase.first_x) * s.stride_w - s.pad_left;
-        if (y >= s.in_h || x >= s.in_w) return;
-        to = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
-      }
-      const float2 v = finished.at(row, column);
-      store2_through<true>(p, p.input_gradient, to * channels + n0 + column, v.x * p.scale,
-                           v.y * p.scale);
-    });
-  } else {
-    finished.template each<1>([&](int row, int column) {
-      if (m0 + row >= s.kernel_h * s.kernel_w * s.channels || n0 + column >= s.filters) return;
-      const float2 v = finished.at(row, column);
-      if (M::overflows && !isfinite(v.x + v.y)) p.state->bad = 1;
-      const int tap = p.by_packed_channels.quotient(m0 + row), c = m0 + row - tap * s.channels;
-      const int channels = static_cast<int>(p.by_channels.divisor);
-      if (c >= channels) return;
-      store2(p.partials + split * p.partial_stride +
-                 static_cast<std::int64_t>(tap * channels + c) * s.filters + n0 + column,
-             v.x, v.y);
-    });
-  }
+  finish_packed<M, kind, n>(p, phase, which * p.tiles_m + tile_m, m0, n0, split,
+                            reinterpret_cast<float*>(lines), sums, [&](int row, int& tap, int& c) {
+                              tap = p.by_packed_channels.quotient(m0 + row);
+                              c = m0 + row - tap * s.channels;
+                              return tap < s.kernel_h * s.kernel_w;
+                            });
 }
 
 template <class M, GemmKind kind, int n, int terms>
@@ -206,31 +132,13 @@ cudaError_t launch_packed_as(const GemmPart& p, cudaStream_t stream) {
   return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, packed_threads, bytes, stream,
                 p);
 }
-template <class M, GemmKind kind, int terms>
-cudaError_t launch_packed_kind(const GemmPart& p, int columns, cudaStream_t stream) {
-  switch (columns) {
-    case 32:
-      return launch_packed_as<M, kind, 32, terms>(p, stream);
-    case 64:
-      return launch_packed_as<M, kind, 64, terms>(p, stream);
-    case 96:
-      return launch_packed_as<M, kind, 96, terms>(p, stream);
-    case 128:
-      return launch_packed_as<M, kind, 128, terms>(p, stream);
-  }
-  return cudaErrorInvalidValue;
-}
 template <class M, int terms>
 cudaError_t launch_packed_with(const GemmPart& p, int columns, cudaStream_t stream) {
-  switch (p.kind) {
-    case GemmKind::forward:
-      return launch_packed_kind<M, GemmKind::forward, terms>(p, columns, stream);
-    case GemmKind::data:
-      return launch_packed_kind<M, GemmKind::data, terms>(p, columns, stream);
-    case GemmKind::weights:
-      return launch_packed_kind<M, GemmKind::weights, terms>(p, columns, stream);
-  }
-  return cudaErrorInvalidValue;
+  return launch_kind(p.kind, [&](auto kind) {
+    return launch_columns<32, 64, 96, 128>(columns, [&](auto n) {
+      return launch_packed_as<M, decltype(kind)::kind, decltype(n)::count, terms>(p, stream);
+    });
+  });
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -51,6 +51,15 @@ struct Finishing {
 };
 cudaError_t launch_finishing(const Finishing& f, cudaStream_t stream);
 
+// The columns of an input gradient, summed by tiles of rows; their sums, in few slices.
+struct TileSums {
+  const float* sums;  // (tiles, channels)
+  float* to;          // (tile_sum_slices, channels)
+  int tiles, channels;
+};
+constexpr int tile_sum_slices = 32;
+cudaError_t launch_tile_sums(const TileSums& t, cudaStream_t stream);
+
 constexpr int packed_rows = 128;
 // Products of packed operands, in tiles of 128 rows and `columns` (32, 64, 96 or 128); only if the
 // chip has warpgroup products.

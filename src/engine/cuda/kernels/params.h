@@ -124,8 +124,9 @@ enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency
 // dominates. Blocks of 256×32 and 128×64: for large ones. `large`, 128×128: if enough of them fill
 // the chip, each warp with 64×32 outputs. `on_chip`: samples and weights entirely in shared memory
-// (on_chip.cuh). `packed`: 128 rows of operands that are packed in memory (packed_product.cuh).
-enum class TileKind : int { small, tall, wide, large, on_chip, packed };
+// (on_chip.cuh). `packed`: 128 rows of operands that are packed in memory (packed_product.cuh);
+// `tma`: the same, copied by the tensor memory accelerator (tma_product.cuh).
+enum class TileKind : int { small, tall, wide, large, on_chip, packed, tma };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -167,9 +168,9 @@ struct GemmPart {
   std::int64_t partial_stride;
   StepState* state;  // of the weight gradient: set if it is not finite
   DropoutMask dropout;
-  // TileKind::packed: operands in memory as planes of 16 bits (pack.cu), this many elements apart;
-  // `operands` is the kernel. shape.channels are padded to multiples of eight there; by_channels
-  // has those of the tensors.
+  // TileKind::packed and tma: operands in memory as planes of 16 bits (pack.cu), this many elements
+  // apart; `operands` is the kernel. shape.channels are padded to multiples of eight there;
+  // by_channels has those of the tensors.
   Divider by_packed_channels;
   const std::uint16_t *packed_input, *packed_gradient;  // the gradient is that before pooling
   std::int64_t input_term, gradient_term, operand_term;

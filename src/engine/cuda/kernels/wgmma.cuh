@@ -39,11 +39,15 @@ __device__ inline void show_tensor_cores() {
 #define SWEETSPOT_REGISTERS_32 SWEETSPOT_REGISTERS_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
 #define SWEETSPOT_REGISTERS_48 SWEETSPOT_REGISTERS_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47"
 #define SWEETSPOT_REGISTERS_64 SWEETSPOT_REGISTERS_48 ",%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define SWEETSPOT_REGISTERS_96 SWEETSPOT_REGISTERS_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
+#define SWEETSPOT_REGISTERS_128 SWEETSPOT_REGISTERS_96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define SWEETSPOT_SUMS_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 #define SWEETSPOT_SUMS_16 SWEETSPOT_SUMS_8(0), SWEETSPOT_SUMS_8(8)
 #define SWEETSPOT_SUMS_32 SWEETSPOT_SUMS_16, SWEETSPOT_SUMS_8(16), SWEETSPOT_SUMS_8(24)
 #define SWEETSPOT_SUMS_48 SWEETSPOT_SUMS_32, SWEETSPOT_SUMS_8(32), SWEETSPOT_SUMS_8(40)
 #define SWEETSPOT_SUMS_64 SWEETSPOT_SUMS_48, SWEETSPOT_SUMS_8(48), SWEETSPOT_SUMS_8(56)
+#define SWEETSPOT_SUMS_96 SWEETSPOT_SUMS_64, SWEETSPOT_SUMS_8(64), SWEETSPOT_SUMS_8(72), SWEETSPOT_SUMS_8(80), SWEETSPOT_SUMS_8(88)
+#define SWEETSPOT_SUMS_128 SWEETSPOT_SUMS_96, SWEETSPOT_SUMS_8(96), SWEETSPOT_SUMS_8(104), SWEETSPOT_SUMS_8(112), SWEETSPOT_SUMS_8(120)
 #define SWEETSPOT_WGMMA(columns, type, registers, sums, a_place, b_place, one_place, a_turned_place, b_turned_place) \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " one_place ", 0;\n"                                                \
                "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" registers "}, "             \
@@ -68,6 +72,8 @@ SWEETSPOT_WARPGROUP_PRODUCT(32, "32", 16, "%16", "%17", "%18", "%19", "%20");
 SWEETSPOT_WARPGROUP_PRODUCT(64, "64", 32, "%32", "%33", "%34", "%35", "%36");
 SWEETSPOT_WARPGROUP_PRODUCT(96, "96", 48, "%48", "%49", "%50", "%51", "%52");
 SWEETSPOT_WARPGROUP_PRODUCT(128, "128", 64, "%64", "%65", "%66", "%67", "%68");
+SWEETSPOT_WARPGROUP_PRODUCT(192, "192", 96, "%96", "%97", "%98", "%99", "%100");
+SWEETSPOT_WARPGROUP_PRODUCT(256, "256", 128, "%128", "%129", "%130", "%131", "%132");
 // clang-format on
 
 }  // namespace sweetspot::engine::cuda

@@ -49,6 +49,8 @@ class ThinProduct final : public ProductOp {
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
   bool takes_function() const override { return true; }
+  bool rounds() const override { return false; }
+  void leave_update() override { partials_.in_place = false; }
 
   void forward(Pass& pass) const override {
     GemmPart part = common(pass, forward_);

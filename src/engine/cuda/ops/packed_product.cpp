@@ -23,14 +23,16 @@ class PackedProduct final : public ProductOp {
   }
 
   std::string method() const override {
-    return product_method(shape_, relu_, dropout_.has_value()) + ", packed operands";
+    const bool tma = forward_.tma || data_.tma || weight_gradient_.tma;
+    return product_method(shape_, relu_, dropout_.has_value()) + ", packed operands" +
+           (tma ? ", TMA" : "");
   }
 
   void merge(FirstConvOp&, std::int64_t) override {}
 
   void claim(Planner& planner) override {
     micro_batch_ = planner.micro_batch();
-    const PackedSizes sizes(shape_, micro_batch_);
+    const PackedSizes sizes(shape_, micro_batch_, planner.math());
     const auto terms_bytes =
         static_cast<core::Bytes>(packed_terms(planner.math())) * sizeof(std::uint16_t);
     // If it is no smaller than its floats, it is packed again instead of kept.
@@ -44,10 +46,10 @@ class PackedProduct final : public ProductOp {
     cached_ =
         weights_.operands && packed_terms(planner.math()) == 1 && channels_ == shape_.channels;
     if (!cached_) kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
-    const auto choose = [&](const ProductSize& size) {
+    const auto choose = [&](const PackedSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
     };
-    const auto claim_scratch = [&](const PackedTiles& choice, const ProductSize& size) {
+    const auto claim_scratch = [&](const PackedTiles& choice, const PackedSize& size) {
       const TileChoice::Scratch scratch = choice.scratch(size);
       planner.claim_scratch(scratch.bytes, scratch.tickets);
     };
@@ -56,12 +58,16 @@ class PackedProduct final : public ProductOp {
     if (!planner.training()) return;
     data_ = choose(sizes.data);
     if (wants_input_gradient) claim_scratch(data_, sizes.data);
+    if (in_->gradient_sum_slices > 0 && wants_input_gradient)
+      tile_sums_ = planner.claim(static_cast<core::Bytes>(tile_rows(sizes.data)) *
+                                 static_cast<core::Bytes>(channels_) * sizeof(float));
     weight_gradient_ = choose(sizes.weights);
     if (out_->gradient_terms.terms == 0)
       gradient_ = planner.claim_packed_gradient(
           static_cast<core::Bytes>(shape_.positions() * shape_.filters) * terms_bytes);
     coded_ = relu_ || shape_.pool == 2 || dropout_;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    if (coded_ && out_->gradient_terms.terms > 0) out_->gradient_code = code_;
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = weight_gradient_.splits;
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
@@ -90,16 +96,24 @@ class PackedProduct final : public ProductOp {
   }
   bool writes_terms() const override { return function == Function::linear; }
   bool reads_gradient_terms() const override {
-    return !relu_ && shape_.pool == 1 && !dropout_ && function == Function::linear;
+    return shape_.pool == 1 && function == Function::linear;
   }
+  bool routes_gradient() const override { return relu_ || dropout_; }
+  bool shows_overflow_late() const override { return true; }
   bool takes_function() const override { return true; }
   bool passes_through_function() const override { return true; }
   bool reads_terms() const override { return channels_ == shape_.channels && !few_channels_; }
+  bool writes_gradient_terms(const Planner&) const override {
+    // The sums of a flattened image's elements are not those of its channels.
+    return wants_input_gradient && channels_ == shape_.channels && channels_ == in_->pitch;
+  }
+  bool applies_codes() const override { return true; }
+  int gradient_sum_slices(const Planner&) const override { return tile_sum_slices; }
 
   void forward(Pass& pass) const override {
     if (few_channels_) return forward_few_channels(pass);
     pack(pass, true);
-    GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count).forward);
+    GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count, pass.math).forward);
     part.kind = GemmKind::forward, part.phases = 1;
     part.relu = relu_, part.function = function, part.value = pass.at(out_->value);
     part.value_terms = out_->value_terms;
@@ -113,13 +127,21 @@ class PackedProduct final : public ProductOp {
     pass.flush();
     undo_function(pass);
     if (out_->gradient_terms.terms == 0) pack_gradient(pass);
-    const PackedSizes sizes(shape_, pass.count);
+    const PackedSizes sizes(shape_, pass.count, pass.math);
     if (wants_input_gradient) {
       GemmPart part = common(pass, data_, sizes.data);
       part.kind = GemmKind::data, part.scale = in_->gradient_scale;
       part.input = pass.at(in_->value), part.input_function = in_->gradient_function;
       part.input_gradient = pass.at(in_->gradient);
+      part.value_terms = in_->gradient_terms;
+      if (in_->gradient_code) part.code = pass.at<std::uint8_t>(*in_->gradient_code);
+      if (tile_sums_) part.partials = pass.at(*tile_sums_);
       pass.run_packed(part, data_.columns);
+      if (tile_sums_)
+        check(launch_tile_sums({pass.at(*tile_sums_), pass.partials + in_->gradient_sums,
+                                tile_rows(sizes.data), channels_},
+                               pass.stream),
+              "a bias's gradient");
     }
     const Aside aside(pass, !input_);
     if (!input_) pack(pass, false);
@@ -141,6 +163,9 @@ class PackedProduct final : public ProductOp {
     few.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
     check(launch_few_channels(few, pass.stream), "a convolution");
   }
+
+  // Of the input gradient's tiles, all phases.
+  int tile_rows(const PackedSize& size) const { return data_.tiles_m(size) * size.phases; }
 
   std::int64_t kernel_floats() const {
     return std::int64_t{shape_.taps()} * channels_ * shape_.filters;
@@ -190,11 +215,10 @@ class PackedProduct final : public ProductOp {
   std::int64_t kernel_term() const { return std::int64_t{shape_.depth()} * shape_.filters; }
   std::int64_t gradient_term() const { return micro_batch_ * shape_.positions() * shape_.filters; }
 
-  GemmPart common(const Pass& pass, const PackedTiles& choice, const ProductSize& size) const {
+  GemmPart common(const Pass& pass, const PackedTiles& choice, const PackedSize& size) const {
     GemmPart part = product_part(shape_, pass.count);
-    part.tile = TileKind::packed;
-    part.tiles_m = tiles(size.rows, packed_rows),
-    part.tiles_n = tiles(size.columns, choice.columns);
+    part.tile = choice.tma ? TileKind::tma : TileKind::packed;
+    part.tiles_m = choice.tiles_m(size), part.tiles_n = tiles(size.columns, choice.columns);
     part.splits = choice.splits, part.split_depth = choice.split_depth;
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
     part.packed_input = packed_input(pass), part.input_term = input_term();
@@ -215,8 +239,9 @@ class PackedProduct final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   std::int64_t micro_batch_ = 1;
-  std::optional<core::Bytes> input_;     // kept for the backward pass, or written by the producer
-  std::optional<core::Bytes> gradient_;  // packed
+  std::optional<core::Bytes> input_;      // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> gradient_;   // packed
+  std::optional<core::Bytes> tile_sums_;  // of the input gradient's columns
   core::Bytes kernel_ = 0, code_ = 0;
   bool cached_ = false;  // its kernel, by the update
   bool coded_ = false;

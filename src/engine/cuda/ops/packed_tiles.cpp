@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/cuda/kernels/tma_product.h"
+
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -13,8 +15,8 @@ struct PackedShape {
   int columns;
   double stage_clocks;
 };
-constexpr PackedShape packed_shapes[] = {{128, 1050}, {96, 900}, {64, 720}, {32, 570}};
-double end_clocks(const PackedShape& shape) { return 2000 + 25.0 * shape.columns; }
+constexpr PackedShape packed_shapes[] = {{128, 900}, {96, 780}, {64, 600}, {32, 500}};
+double end_clocks(int columns) { return 2000 + 18.0 * columns; }
 // The factor for several terms.
 double times(Math math) { return math == Math::fp32 ? 5.2 : math == Math::tf32 ? 2.4 : 1; }
 constexpr double across = 1.25;                // for operands transposed along the depth
@@ -22,25 +24,41 @@ constexpr double bytes_a_clock = 2400;         // of the chip
 constexpr double gathered_bytes_a_clock = 40;  // of a block that adds splits
 constexpr double launch_clocks = 6000;
 
-std::int64_t blocks_of(const ProductSize& size, int columns) {
-  return std::int64_t{tiles(size.rows, packed_rows)} * tiles(size.columns, columns) * size.phases;
+// With copies by the tensor memory accelerator, operands of one term and of two; narrow tiles of
+// one term have two blocks on a multiprocessor.
+struct TmaShape {
+  int columns;
+  double one_term, two_terms;
+};
+constexpr TmaShape tma_shapes[] = {
+    {256, 1030, 4400}, {192, 850, 3300}, {128, 690, 1640}, {96, 800, 1600}, {64, 510, 900}};
+int tma_blocks(int columns, Math math) { return columns <= 128 && math != Math::tf32 ? 2 : 1; }
+// A block alone on its multiprocessor ends while nothing else runs there.
+double tma_end_clocks(int columns, Math math) {
+  return tma_blocks(columns, math) > 1 ? 2800 : 3000 + 45.0 * columns;
 }
 
-double clocks(const Chip& chip, const ProductSize& size, Math math, const PackedShape& shape,
-              const PackedTiles& choice) {
-  const double stage_clocks = shape.stage_clocks * times(math) * (size.weights ? across : 1);
-  const double block = tiles(choice.split_depth, packed_stage) * stage_clocks + end_clocks(shape);
-  const std::int64_t blocks = blocks_of(size, shape.columns) * choice.splits;
-  const std::int64_t at_once = 2 * chip.multiprocessors, rest = blocks % at_once;
+std::int64_t blocks_of(const PackedSize& size, const PackedTiles& choice) {
+  return std::int64_t{choice.tiles_m(size)} * tiles(size.columns, choice.columns) * size.phases;
+}
+
+// Of tiles whose stages and ends take so long.
+double clocks(const Chip& chip, const PackedSize& size, Math math, const PackedTiles& choice,
+              double stage_clocks, double end) {
+  const int stages = choice.tma ? choice.split_depth : tiles(choice.split_depth, packed_stage);
+  const double block = stages * stage_clocks + end;
+  const std::int64_t blocks = blocks_of(size, choice) * choice.splits;
+  const int together = choice.tma ? tma_blocks(choice.columns, math) : 2;
+  const std::int64_t at_once = together * chip.multiprocessors, rest = blocks % at_once;
   // A block alone on its multiprocessor waits for its loads.
   constexpr double alone = 1.3;
-  const double last = rest == 0 ? 0 : rest <= chip.multiprocessors ? alone : 2;
-  const double all = (2 * static_cast<double>(blocks / at_once) + last) * block;
+  const double last = rest == 0 ? 0 : together == 1 ? 1 : rest <= chip.multiprocessors ? alone : 2;
+  const double all = (together * static_cast<double>(blocks / at_once) + last) * block;
   if (choice.splits == 1) return all;
   if (size.weights)  // which the update adds
     return all +
            choice.splits * 8.0 * static_cast<double>(size.rows * size.columns) / bytes_a_clock;
-  return all + (choice.splits + 1) * 4.0 * packed_rows * shape.columns / gathered_bytes_a_clock;
+  return all + (choice.splits + 1) * 4.0 * packed_rows * choice.columns / gathered_bytes_a_clock;
 }
 
 double packing_clocks(double elements, Math math, double bytes_read) {
@@ -64,37 +82,55 @@ double share_of_taps(const ConvShape& s) {
 
 }  // namespace
 
-TileChoice::Scratch PackedTiles::scratch(const ProductSize& size) const {
+TileChoice::Scratch PackedTiles::scratch(const PackedSize& size) const {
   if (splits == 1) return {};
-  const auto tiles = static_cast<int>(blocks_of(size, columns));
+  const auto tiles = static_cast<int>(blocks_of(size, *this));
   return {static_cast<core::Bytes>(tiles) *
               static_cast<core::Bytes>(splits * packed_rows * columns) * sizeof(float),
           tiles};
 }
 
-PackedTiles choose_packed_tiles(const Chip& chip, const ProductSize& size, Math math) {
+PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math math) {
   PackedTiles best;
-  for (const PackedShape& shape : packed_shapes) {
+  const auto consider = [&](bool tma, int columns, double stage_clocks, double end) {
     const int most = size.weights ? 4 * chip.multiprocessors : 16;
+    const std::int64_t depth = tma ? size.copied_stages : size.depth;
+    const int stage = tma ? 1 : packed_stage;
     for (int wanted = 1; wanted <= most; wanted += wanted < 8 ? 1 : wanted / 8) {
-      PackedTiles now{shape.columns};
-      now.split_depth = tiles(tiles(size.depth, wanted), packed_stage) * packed_stage;
-      now.splits = tiles(size.depth, now.split_depth);
-      if (now.splits > 1 && now.split_depth < 4 * packed_stage) break;
-      now.clocks = clocks(chip, size, math, shape, now);
+      PackedTiles now{tma, columns};
+      now.split_depth = tiles(tiles(depth, wanted), stage) * stage;
+      now.splits = tiles(depth, now.split_depth);
+      if (now.splits > 1 && now.split_depth < 4 * stage) break;
+      now.clocks = clocks(chip, size, math, now, stage_clocks, end);
       if (best.clocks == 0 || now.clocks < best.clocks) best = now;
     }
-  }
+  };
+  for (const auto& [columns, stage_clocks] : packed_shapes)
+    consider(false, columns, stage_clocks * times(math) * (size.weights ? across : 1),
+             end_clocks(columns));
+  if (size.copied_stages > 0)
+    for (const auto& [columns, one_term, two_terms] : tma_shapes)
+      consider(true, columns, math == Math::tf32 ? two_terms : one_term,
+               tma_end_clocks(columns, math));
   return best;
 }
 
-PackedSizes::PackedSizes(const ConvShape& s, std::int64_t count) {
+PackedSizes::PackedSizes(const ConvShape& s, std::int64_t count, Math math) {
   const GradientPhases phases(s);
   const bool is_dense = dense(s);
-  forward = {count * s.positions(), s.filters, s.depth(), is_dense};
-  data = {count * phases.height * phases.width, s.channels,
-          phases.taps_y * phases.taps_x * s.filters, is_dense, phases.count};
-  weights = {s.depth(), s.filters, count * s.positions(), is_dense, 1, true};
+  const std::int64_t positions = count * s.positions();
+  forward = {{positions, s.filters, s.depth(), is_dense}};
+  data = {{count * phases.height * phases.width, s.channels,
+           phases.taps_y * phases.taps_x * s.filters, is_dense, phases.count}};
+  weights = {{s.depth(), s.filters, positions, is_dense, 1, true}};
+  if (tma_supports(s, GemmKind::forward, math))
+    forward.copied_rows = positions, forward.copied_stages = s.taps() * stages_of_tap(s.channels);
+  if (tma_supports(s, GemmKind::data, math))
+    data.copied_rows = data.rows,
+    data.copied_stages = phases.taps_y * phases.taps_x * stages_of_tap(s.filters);
+  if (tma_supports(s, GemmKind::weights, math))
+    weights.copied_rows = std::int64_t{s.taps()} * stages_of_tap(s.channels) * tma_depth,
+    weights.copied_stages = tiles(positions, tma_depth);
 }
 
 ConvShape packed_shape(ConvShape shape) {
@@ -105,7 +141,7 @@ ConvShape packed_shape(ConvShape shape) {
 bool packing_pays(const Chip& chip, const PackingCase& c) {
   if (!chip.warpgroups || c.shape.filters % 8 != 0) return false;
   const ConvShape s = packed_shape(c.shape);
-  const PackedSizes sizes(s, c.count), plain_sizes(c.shape, c.count);
+  const PackedSizes sizes(s, c.count, c.math), plain_sizes(c.shape, c.count, c.math);
   // A product of a few microseconds is not worth two more launches, even less if splits of the
   // depth must be added; but others may launch them anyway.
   const ProductSize& forward = plain_sizes.forward;
@@ -117,7 +153,7 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   const auto count = static_cast<double>(c.count);
   // Groups of eight that each belong to a different tap are scattered in memory.
   const double scattered = s.channels == 8 && s.taps() > 1 ? 2 : 1;
-  const auto packed_clocks = [&](const ProductSize& size) {
+  const auto packed_clocks = [&](const PackedSize& size) {
     return choose_packed_tiles(chip, size, c.math).clocks;
   };
   const auto plain_clocks = [&](const ProductSize& size) {

@@ -2,21 +2,30 @@
 #include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/ops/tiles.h"
 
-// Tiles of products whose operands are packed in memory (kernels/packed_product.cuh).
+// Tiles of products whose operands are packed in memory (kernels/packed_product.cuh and
+// tma_product.cuh).
 namespace sweetspot::engine::cuda {
 
+struct PackedSize : ProductSize {
+  // What the tensor memory accelerator copies: rows, and stages of the depth; none if it cannot.
+  std::int64_t copied_rows = 0, copied_stages = 0;
+};
 struct PackedTiles {
+  bool tma = false;  // the tensor memory accelerator copies them; split_depth counts stages
   int columns = 128, splits = 1, split_depth = 1;
   double clocks = 0;  // expected cost
-  TileChoice::Scratch scratch(const ProductSize& size) const;
+  int tiles_m(const PackedSize& size) const {
+    return tiles(tma ? size.copied_rows : size.rows, packed_rows);
+  }
+  TileChoice::Scratch scratch(const PackedSize& size) const;
 };
-PackedTiles choose_packed_tiles(const Chip& chip, const ProductSize& size, Math math);
+PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math math);
 
 // Sixteen bytes are eight operands of one tap: channels are padded to multiples of eight.
 ConvShape packed_shape(ConvShape shape);
 struct PackedSizes {
-  ProductSize forward, data, weights;
-  PackedSizes(const ConvShape& shape, std::int64_t count);
+  PackedSize forward, data, weights;
+  PackedSizes(const ConvShape& shape, std::int64_t count, Math math);
 };
 
 // Whether a product is faster with packed operands, including the packing: predicted from its size

@@ -37,6 +37,7 @@ class FirstConvOp : public Op {
   bool merged = false;  // the operation behind it runs its backward pass, and its forward pass too
                         // where that is on the tensor cores
   bool merged_forward(const Pass& pass) const { return merged && pass.math != Math::fp32; }
+  bool rounds() const override { return true; }
   virtual const ConvShape& shape() const = 0;
   virtual FirstConv forward_part(const Pass& pass) const = 0;
   virtual FirstConv backward_part(const Pass& pass) const = 0;
@@ -47,6 +48,7 @@ class ProductOp : public Op {
   using Op::Op;
   // Merges the backward pass of the first convolution into its own, if that pays.
   virtual void merge(FirstConvOp& first, std::int64_t micro_batch) = 0;
+  bool rounds() const override { return true; }
   bool head_follows = false;  // which finishes the slices
   // Sigmoid or tanh after it, which only some support.
   virtual bool takes_function() const { return false; }

@@ -50,6 +50,7 @@ class SmallDenseOp final : public ProductOp {
     return list;
   }
   bool takes_function() const override { return !norm_; }
+  bool rounds() const override { return false; }
   bool passes_through_function() const override { return true; }
 
   void forward(Pass& pass) const override {
