@@ -1,8 +1,8 @@
 #include "stats/step_model.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "core/random.h"
 #include "stats/experiment.h"
@@ -34,7 +34,10 @@ double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch))
 // Of what a curve strays from its line by, what it has in common with itself so far away.
 double kept_over(double octaves) { return std::exp(-octaves / octaves_of_memory); }
 
-double cliff_variance(unsigned sides) { return square(cliff_deviation) * std::popcount(sides); }
+// At most two cliffs, a bit each.
+double cliff_variance(unsigned sides) {
+  return square(cliff_deviation) * static_cast<double>((sides & 1) + (sides >> 1));
+}
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -146,8 +149,19 @@ class StepModel::Draw {
     all_.erase(std::ranges::unique(all_).begin(), all_.end());
     for (std::size_t i = 0; i < all_.size(); ++i)
       kept_.push_back(i == 0 ? 0 : kept_over(all_[i] - all_[i - 1]));
-    for (const double at : octaves_)
-      for (const double point : model.octaves_) shared_.push_back(kept_over(std::abs(at - point)));
+    const auto place = [&](double at) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(all_, at) - all_.begin());
+    };
+    for (const double at : model.octaves_) point_place_.push_back(place(at));
+    for (std::size_t c = 0; c < batches.size(); ++c) {
+      place_.push_back(place(octaves_[c]));
+      const auto& points = model.times_.batches;
+      point_.push_back(
+          static_cast<std::size_t>(std::ranges::find(points, batches[c]) - points.begin()));
+      logs_.push_back(std::log(static_cast<double>(batches[c])));
+      for (const double point : model.octaves_)
+        shared_.push_back(kept_over(std::abs(octaves_[c] - point)));
+    }
   }
 
   std::vector<double> curve(const World& world, const Line& line, std::uint32_t number) {
@@ -161,22 +175,29 @@ class StepModel::Draw {
     for (std::size_t i = 0; i < n; ++i) {
       own[i] = own_deviation * normal();
       left[i] = model_.times_.log_seconds[i] - line.log_work(model_.times_.batches[i]) -
-                prior_at(model_.octaves_[i]) - own[i] - errors[i];
+                prior(model_.octaves_[i], point_place_[i]) - own[i] - errors[i];
     }
     const std::vector<double> pull = world.covariance.solve(std::move(left));
     const double roughness = square(experiment::roughness[world.roughness]);
+    // What all batches get, and those beyond each cliff.
+    const double to_all = square(any_speed) * std::accumulate(pull.begin(), pull.end(), 0.0);
+    std::vector<double> beyond(cliffs_.size());
+    for (std::size_t k = 0; k < cliffs_.size(); ++k)
+      for (std::size_t i = world.cliffs[k]; i < n; ++i)
+        beyond[k] += square(cliff_deviation) * pull[i];
     std::vector<double> curve;
+    curve.reserve(batches_.size());
     for (std::size_t c = 0; c < batches_.size(); ++c) {
-      double log_seconds = line.log_work(batches_[c]) + prior_at(octaves_[c]);
-      const Sides sides = sides_at(octaves_[c]);
-      for (std::size_t i = 0; i < n; ++i) {
-        const bool here = model_.times_.batches[i] == batches_[c];
-        log_seconds += pull[i] * (square(any_speed) + roughness * shared_[c * n + i] +
-                                  cliff_variance(sides & world.sides[i]) +
-                                  (here ? square(own_deviation) : 0));
-        if (here) log_seconds += own[i];
-      }
-      curve.push_back(std::log(static_cast<double>(batches_[c])) - log_seconds);
+      double log_seconds = line.log_work(batches_[c]) + prior(octaves_[c], place_[c]) + to_all;
+      for (std::size_t k = 0; k < cliffs_.size(); ++k)
+        if (octaves_[c] >= cliffs_[k].at_octave) log_seconds += beyond[k];
+      const double* shared = &shared_[c * n];
+      double smooth = 0;
+      for (std::size_t i = 0; i < n; ++i) smooth += pull[i] * shared[i];
+      log_seconds += roughness * smooth;
+      if (const std::size_t i = point_[c]; i < n)
+        log_seconds += pull[i] * square(own_deviation) + own[i];
+      curve.push_back(logs_[c] - log_seconds);
     }
     return curve;
   }
@@ -204,24 +225,21 @@ class StepModel::Draw {
   struct Cliff {
     double at_octave, height;
   };
-  Sides sides_at(double at) const {
-    Sides sides = 0;
-    for (std::size_t k = 0; k < cliffs_.size(); ++k)
-      if (at >= cliffs_[k].at_octave) sides |= 1u << k;
-    return sides;
-  }
-  double prior_at(double at) const {
-    double value = speed_;
+  // At one of all octaves, by its place among them.
+  double prior(double at, std::size_t place) const {
+    double value = speed_ + smooth_[place];
     for (const Cliff& cliff : cliffs_)
       if (at >= cliff.at_octave) value += cliff.height;
-    return value +
-           smooth_[static_cast<std::size_t>(std::ranges::lower_bound(all_, at) - all_.begin())];
+    return value;
   }
 
   const StepModel& model_;
   std::span<const std::int64_t> batches_;
   std::vector<double> octaves_, all_;  // of the batches; of these and of the points
   std::vector<double> kept_, shared_;  // from one of all to the next; by each batch and each point
+  std::vector<double> logs_;           // of the batches
+  std::vector<std::size_t> place_, point_place_;  // of batches and of points, among all
+  std::vector<std::size_t> point_;                // of each batch, if it is one
   core::Random random_{0, core::Purpose::curves, 0};
   std::uint64_t next_ = 0;
   double speed_ = 0;
