@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,9 +65,10 @@ constexpr int spins = 500;
 // leaves them there, at half the speed, for seconds; two runnable ones get spread over cores.
 constexpr int yields = 2000;
 
-// A yield that takes longer has given the core to another process for a slice. From then on, for a
-// while, a member sleeps instead: the scheduler runs a thread that is woken before one that has
-// used up its slice, but after a yield only when its turn comes.
+// A yield that takes longer and switched to another thread has given the core to another process for
+// a slice. (Without a switch it was the hypervisor, and waking a sleeper would take it longer still.)
+// From then on, for a while, a member sleeps instead: the scheduler runs a thread that is woken
+// before one that has used up its slice, but after a yield only when its turn comes.
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds long_yield{200};
 constexpr std::chrono::milliseconds crowded_time{20};
@@ -75,6 +77,13 @@ constexpr std::chrono::milliseconds crowded_time{20};
 void sleep_while(std::atomic<std::uint32_t>& value, std::uint32_t old) {
   static_assert(sizeof(value) == sizeof(std::uint32_t));
   syscall(SYS_futex, &value, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
+}
+
+// How often the scheduler has switched from this thread to another while it could run.
+long switches() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  return used.ru_nivcsw;
 }
 
 }  // namespace
@@ -86,12 +95,14 @@ void Team::wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) {
     pause();
   }
   thread_local Clock::time_point crowded_until{};
+  const long switched_before = switches();
   Clock::time_point now = Clock::now();
   for (int i = 0; i < yields && now >= crowded_until; ++i) {
     const Clock::time_point before = now;
     std::this_thread::yield();
     now = Clock::now();
-    if (now - before > long_yield) crowded_until = now + crowded_time;
+    if (now - before > long_yield && switches() > switched_before)
+      crowded_until = now + crowded_time;
     if (changed()) return;
   }
   // Counted before the kernel looks at the value again, and looked at by change() after changing
