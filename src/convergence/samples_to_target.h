@@ -46,8 +46,9 @@ struct CriticalBatchGuess {
 CriticalBatchGuess guess_by_noise(double noise_batch, bool adaptive_optimizer);
 
 // Samples to the target at any batch, by the trade-off above; for adaptive optimizers with an
-// exponent, E = E_min (1 + (B/B_crit)^a): with Adam, at learning rates that follow the square root of
-// the batch, they rise with a of about 2/3, so several are considered. Critical batch and exponent are weighted by the prior and by how well they explain the runs, which deviate from the
+// exponent, E = E_min (1 + (B/B_crit)^a): with Adam, at learning rates that follow the square root
+// of the batch, they rise with a of about 2/3, so several are considered. Critical batch and
+// exponent are weighted by the prior and by how well they explain the runs, which deviate from the
 // law by more than their seeds do.
 class SamplesToTarget {
  public:
@@ -62,7 +63,7 @@ class SamplesToTarget {
   struct Hypothesis {
     double exponent = 1, log_critical = 0, log_least = 0, weight = 0;
   };
-  static double log_factor(double batch, const Hypothesis& by);  // E/E_min
+  static double log_factor(double batch, const Hypothesis& by);  // of E/E_min
 
   std::vector<Hypothesis> hypotheses_;
   double least_variance_ = 0;  // of log_least, within a hypothesis

@@ -146,9 +146,10 @@ class TargetSearch {
   }
 
   convergence::CriticalBatchGuess guess() const {
+    const bool adaptive = options_.adaptive_optimizer;
     const std::optional<double> noise = noise_batch();
-    return noise ? convergence::guess_by_noise(*noise, options_.adaptive_optimizer)
-                 : convergence::CriticalBatchGuess{.adaptive_optimizer = options_.adaptive_optimizer};
+    return noise ? convergence::guess_by_noise(*noise, adaptive)
+                 : convergence::CriticalBatchGuess{.adaptive_optimizer = adaptive};
   }
 
   convergence::LearningRateRule rule() const {

@@ -88,7 +88,8 @@ class Measurement {
     do {
       if (!step(true, *elapsed)) return false;
       // What a program does before its first step is not warm-up.
-      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(machine_, workload_.takes_real_time());
+      if (seconds.empty() && !session_->rests_between_steps())
+        elapsed.emplace(machine_, workload_.takes_real_time());
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed->seconds() >= options_.max_warm_up.count() ||

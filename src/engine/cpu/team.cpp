@@ -65,10 +65,10 @@ constexpr int spins = 500;
 // leaves them there, at half the speed, for seconds; two runnable ones get spread over cores.
 constexpr int yields = 2000;
 
-// A yield that takes longer and switched to another thread has given the core to another process for
-// a slice. (Without a switch it was the hypervisor, and waking a sleeper would take it longer still.)
-// From then on, for a while, a member sleeps instead: the scheduler runs a thread that is woken
-// before one that has used up its slice, but after a yield only when its turn comes.
+// A yield that takes longer and switched to another thread has given the core to another process
+// for a slice. (Without a switch it was the hypervisor, and waking a sleeper would take it longer
+// still.) From then on, for a while, a member sleeps instead: the scheduler runs a thread that is
+// woken before one that has used up its slice, but after a yield only when its turn comes.
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds long_yield{200};
 constexpr std::chrono::milliseconds crowded_time{20};

@@ -94,7 +94,10 @@ class ConvOnTiles final : public Op {
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {
     const Block block(*this, pass, samples, thread);
-    !in_->tiled&& piece.step == 0 ? take_input(block, piece) : multiply(block, piece);
+    if (piece.step == 0 && !in_->tiled)
+      take_input(block, piece);
+    else
+      multiply(block, piece);
   }
 
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
