@@ -41,10 +41,10 @@ struct TileShape {
   std::int64_t taps, in_units, in_groups, out_units, out_groups;
 };
 
-class ConvOnTiles final : public Op {
+class ConvOnTiles final : public BlockwiseOp {
  public:
   ConvOnTiles(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out),
+      : BlockwiseOp(std::move(name), in, out),
         g_(geometry),
         shape_(g_),
         pooled_(g_.slots() > 1),
@@ -74,22 +74,12 @@ class ConvOnTiles final : public Op {
   std::string method() const override { return side_by_side_method(g_); }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu && !pooled_; }
-  std::int64_t samples_at_once() const override { return tile_samples; }
-  std::int64_t block() const override { return tile_samples; }
 
   bool makes_tiles() const override { return true; }
 
   // A tiled input is read where it is, and tiled gradients are masked as they are taken.
   int forward_steps() const override { return in_->tiled ? 1 : 2; }
   int backward_steps() const override { return first_step() == 0 ? 3 : 2; }
-  void forward_some(const Pass& pass, const Range& samples, int thread) override {
-    for (int step = 0; step < forward_steps(); ++step)
-      forward_piece(pass, samples, {step, 0, 1}, thread);
-  }
-  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
-    for (int step = 0; step < backward_steps(); ++step)
-      backward_piece(pass, part, {step, 0, 1}, thread);
-  }
 
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {

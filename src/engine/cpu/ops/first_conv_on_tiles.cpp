@@ -43,10 +43,10 @@ struct WidePatch {
 
 // A convolution over the batch itself. Forward, the rows of a tile are the patches of 16 samples.
 // For the weight gradient they are taps, and the outputs of one sample are summed over.
-class FirstConvOnTiles final : public Op {
+class FirstConvOnTiles final : public BlockwiseOp {
  public:
   FirstConvOnTiles(std::string name, const ConvGeometry& geometry, Tensor* out)
-      : Op(std::move(name), nullptr, out),
+      : BlockwiseOp(std::move(name), nullptr, out),
         g_(geometry),
         pooled_(g_.slots() > 1),
         windows_(g_.out.positions() / g_.slots()),
@@ -72,20 +72,10 @@ class FirstConvOnTiles final : public Op {
 
   std::string method() const override { return side_by_side_method(g_); }
   bool keeps_output() const override { return g_.relu && !pooled_; }
-  std::int64_t samples_at_once() const override { return tile_samples; }
-  std::int64_t block() const override { return tile_samples; }
 
   bool makes_tiles() const override { return adds_bias_by_windows(); }
   int forward_steps() const override { return 2; }
   int backward_steps() const override { return 2; }
-  void forward_some(const Pass& pass, const Range& samples, int thread) override {
-    for (int step = 0; step < forward_steps(); ++step)
-      forward_piece(pass, samples, {step, 0, 1}, thread);
-  }
-  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
-    for (int step = 0; step < backward_steps(); ++step)
-      backward_piece(pass, part, {step, 0, 1}, thread);
-  }
 
   // Frames of some samples, then some rows of windows.
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
