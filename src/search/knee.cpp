@@ -161,10 +161,16 @@ double Losses::is_fastest(std::size_t size) const {
 }
 
 std::pair<double, double> Losses::knee_bounds() const {
+  constexpr double share = 0.95;
   std::vector<double> knees;
   for (const Curve& curve : curves_) knees.push_back(curve.knee);
-  const core::Interval found = interval(std::move(knees));
-  return {found.low, found.high};
+  std::ranges::sort(knees);
+  const auto inside = static_cast<std::size_t>(share * static_cast<double>(knees.size()));
+  const auto width = [&](std::size_t first) { return knees[first + inside - 1] / knees[first]; };
+  std::size_t narrowest = 0;
+  for (std::size_t first = 1; first + inside <= knees.size(); ++first)
+    if (width(first) < width(narrowest)) narrowest = first;
+  return {knees[narrowest], knees[narrowest + inside - 1]};
 }
 
 Losses losses(const stats::StepModel& model, const Evidence& evidence, const Range& range,

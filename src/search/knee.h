@@ -43,7 +43,7 @@ class Losses {
   double within_tolerance(std::size_t size) const;
   // The share of the curves on which a measured size is the best.
   double is_fastest(std::size_t size) const;
-  // The 95% interval of the knee over the curves.
+  // The narrowest interval, in octaves, with 95% of the curves' knees.
   std::pair<double, double> knee_bounds() const;
 
  private:
