@@ -8,7 +8,7 @@
 #include "advise/advise.h"
 #include "advise/doubt.h"
 #include "search/search.h"
-#include "study/confirm.h"
+#include "study/answer_checks.h"
 #include "study/loop.h"
 #include "study/tune_status.h"
 #include "telemetry/machine.h"
