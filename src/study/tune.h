@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "advise/advise.h"
-#include "advise/doubt.h"
+#include "advise/batch_use.h"
 #include "search/search.h"
 #include "study/answer_checks.h"
 #include "study/loop.h"
