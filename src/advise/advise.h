@@ -7,9 +7,7 @@
 
 #include "convergence/learning_rate_rule.h"
 #include "search/search.h"
-#include "trial/gpus.h"
-#include "trial/gradient_noise.h"
-#include "trial/scaling.h"
+#include "trial/answer_checks.h"
 #include "trial/trial.h"
 
 namespace sweetspot::advise {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/units.h"
-#include "stats/link.h"
+#include "stats/all_reduce_time.h"
 
 namespace sweetspot::advise {
 

@@ -5,7 +5,7 @@
 #include "advise/advise.h"
 #include "advise/bottleneck.h"
 #include "core/text.h"
-#include "trial/gpus.h"
+#include "trial/trial.h"
 
 namespace sweetspot::advise {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/memory_peak.h"
 #include "core/error.h"
 #include "probe/proc/host.h"
+#include "probe/proc/own_use.h"
 
 namespace sweetspot::api {
 namespace {
@@ -70,12 +70,12 @@ namespace {
 // The OOM killer ends a process instead of failing an allocation: nobody throws std::bad_alloc
 // then. So its own memory is monitored unless the caller does it.
 void watch_this_process(Handed& made, const Options& options) {
-  const auto now = memory_now();
-  if (!now || !restart_peak_memory()) return;
-  made.functions.memory = peak_memory;
+  const auto now = probe::proc::own_memory();
+  if (!now || !probe::proc::restart_own_peak()) return;
+  made.functions.memory = probe::proc::own_peak;
   made.functions.memory_source = "VmHWM of the process";
   made.functions.prepare = [prepare = std::move(made.functions.prepare)](std::int64_t batch) {
-    restart_peak_memory();
+    probe::proc::restart_own_peak();
     if (prepare) prepare(batch);
   };
   const auto free = probe::proc::memory().free;

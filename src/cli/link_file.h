@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "stats/link.h"
+#include "stats/all_reduce_time.h"
 
 namespace sweetspot::cli {
 

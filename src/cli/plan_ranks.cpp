@@ -22,7 +22,7 @@
 #include "engine/cpu/cpu.h"
 #include "model/keras.h"
 #include "probe/proc/host.h"
-#include "workload/native/rank_cost.h"
+#include "workload/native/ranked_workload.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/power_limits.h"
+#include "study/loop.h"
 
 namespace sweetspot::cli {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "advise/doubt.h"
+#include "advise/batch_use.h"
 #include "cli/environment.h"
 #include "cli/flags/fake_flags.h"
 #include "cli/help/about.h"
@@ -25,7 +25,6 @@
 #include "workload/command/workload.h"
 #include "workload/fake/fake.h"
 #include "workload/native/memory.h"
-#include "workload/native/native_training.h"
 #include "workload/native/ranked_workload.h"
 #include "workload/native/workload.h"
 

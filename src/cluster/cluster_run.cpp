@@ -7,8 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "cluster/task_files.h"
-#include "cluster/task_studies.h"
+#include "cluster/task_results.h"
 
 namespace sweetspot::cluster {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collective/gpu_group.h"
+#include "collective/group.h"
 #include "convergence/noise_scale.h"
 #include "core/buffer.h"
 #include "engine/precision.h"

@@ -11,7 +11,7 @@
 #include "telemetry/contention.h"
 #include "telemetry/machine.h"
 #include "telemetry/recorder.h"
-#include "trial/gpus.h"
+#include "trial/trial.h"
 
 namespace sweetspot::measure {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "stats/batch_means.h"
 #include "stats/moments.h"
-#include "stats/noise_floor.h"
 #include "stats/quantile.h"
 #include "stats/settled.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "advise/advise.h"
-#include "advise/doubt.h"
+#include "advise/batch_use.h"
 #include "advise/time_to_target.h"
 #include "trial/study.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "search/evidence.h"
 #include "search/knee.h"
-#include "search/max_batch.h"
 #include "search/memory_fit.h"
 #include "search/next_batches.h"
 #include "search/range.h"
@@ -158,6 +158,19 @@ std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials
   // The midpoint below a failed batch is a batch to try, not a prediction.
   if (known.too_large && known.largest_ok) return std::min(range->high, *known.largest_ok);
   return range->high;
+}
+
+std::vector<BatchSpeed> speeds_at(std::span<const trial::Trial> trials,
+                                  std::span<const std::int64_t> batches, const Limits& limits) {
+  const Evidence known = evidence(trials);
+  if (known.times.batches.empty()) return {};
+  std::set<std::int64_t> sizes(known.times.batches.begin(), known.times.batches.end());
+  sizes.insert(batches.begin(), batches.end());
+  const Losses losses(stats::StepModel(known.times), {sizes.begin(), sizes.end()}, known, limits);
+  std::vector<BatchSpeed> found;
+  for (std::size_t i = 0; i < losses.sizes().size(); ++i)
+    if (std::ranges::binary_search(batches, losses.sizes()[i])) found.push_back(losses.speed(i));
+  return found;
 }
 
 }  // namespace sweetspot::search

@@ -107,4 +107,9 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
                                             const Limits& limits, const Predict& predict);
 
+// Speed, and energy if any was read, of any batches (ascending), measured or not, on the curves
+// through all measurements. Empty without any.
+std::vector<BatchSpeed> speeds_at(std::span<const trial::Trial> trials,
+                                  std::span<const std::int64_t> batches, const Limits& limits);
+
 }  // namespace sweetspot::search

@@ -24,4 +24,10 @@ std::optional<Interval> throughput_interval(std::span<const double> seconds,
 // any variation.
 std::optional<double> lag1_autocorrelation(std::span<const double> values);
 
+// Whether more steps no longer tighten the interval of throughput: four times the steps should
+// halve it and twice the steps reduce it to 0.71; if both leave more than 0.85, the machine drifts,
+// and further sampling is wasted. Never below 128 steps. Check at doublings, not after each step:
+// every check has a chance of a false positive.
+bool at_noise_floor(std::span<const double> seconds, std::span<const std::int64_t> samples);
+
 }  // namespace sweetspot::stats

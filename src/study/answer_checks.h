@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "advise/advise.h"
@@ -22,5 +23,40 @@ std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
 // unknown.
 std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& workload,
                                             const advise::Recommendation& made);
+
+// How long the answer is run to confirm it.
+struct Confirm {
+  std::optional<std::int64_t> steps;  // nullopt: an epoch
+};
+std::string words(const Confirm& confirm);  // "200 steps", "an epoch"
+
+// The result of that run.
+struct Lasted {
+  std::int64_t steps = 0;
+  trial::Outcome outcome = trial::Outcome::ok;
+  std::optional<core::Bytes> memory;  // its peak
+  std::string note;
+};
+struct EpochOf {
+  std::int64_t size = 1;  // of a batch, or of a micro-batch if the batch is given
+  std::optional<std::int64_t> steps_of_program;  // per epoch, as the program counts them
+};
+// Runs a setting for the requested time; an epoch ends with an evaluation. nullopt if the loop
+// stored no trial of it.
+std::optional<Lasted> run_to_confirm(Loop& loop, workload::Workload& workload,
+                                     const Confirm& confirm, const trial::Setting& setting,
+                                     const EpochOf& epoch);
+
+// If loading is the bottleneck of the chosen trial: follows the advice in one trial, or finds that
+// trial in the store, and returns the result. nullopt if loading is not the bottleneck, if nothing
+// that helps fits in memory, or if no further trial may begin.
+std::optional<advise::LoaderCheck> check_loader(Loop& loop, const workload::Workload& workload,
+                                                const trial::Trial& chosen,
+                                                const advise::Facts& facts);
+
+// Doubles the loader's workers at the chosen setting as long as that pays: if the data wait is
+// measured and short, nothing is tried; if it is not visible, a trial decides. What is known in a
+// resumed study is not measured again.
+advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int most_workers);
 
 }  // namespace sweetspot::study

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "advise/doubt.h"
+#include "advise/batch_use.h"
 #include "study/loop.h"
 
 namespace sweetspot::study {

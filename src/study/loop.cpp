@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "study/predict.h"
+#include "study/memory_prediction.h"
 
 namespace sweetspot::study {
 

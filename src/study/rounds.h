@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "search/search.h"
-#include "study/axis.h"
 #include "study/loop.h"
+#include "study/search_axis.h"
 #include "telemetry/machine.h"
 
 namespace sweetspot::study {

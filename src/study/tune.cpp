@@ -10,11 +10,10 @@
 #include "core/text.h"
 #include "search/evidence.h"
 #include "study/answer_checks.h"
-#include "study/axis.h"
 #include "study/batch_use_check.h"
-#include "study/loader_checks.h"
-#include "study/predict.h"
+#include "study/memory_prediction.h"
 #include "study/rounds.h"
+#include "study/search_axis.h"
 #include "study/tune_status.h"
 
 namespace sweetspot::study {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "advise/advise.h"
-#include "advise/doubt.h"
+#include "advise/batch_use.h"
 #include "search/search.h"
-#include "study/confirm.h"
+#include "study/answer_checks.h"
 #include "study/loop.h"
 #include "study/tune_status.h"
 #include "telemetry/machine.h"

@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "measure/training_trial.h"
 #include "study/batch_use_check.h"
-#include "study/predict.h"
+#include "study/memory_prediction.h"
 #include "study/rounds.h"
 
 namespace sweetspot::sweep {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "advise/doubt.h"
+#include "advise/batch_use.h"
 #include "study/loop.h"
 #include "sweep/queue_claims.h"
 #include "telemetry/machine.h"

@@ -4,7 +4,7 @@
 
 #include "probe/cpu/speed_probe.h"
 #include "probe/proc/load.h"
-#include "probe/proc/scheduling.h"
+#include "probe/proc/own_use.h"
 #include "telemetry/meter.h"
 
 namespace sweetspot::telemetry {

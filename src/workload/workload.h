@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "probe/gpu.h"
-#include "trial/gradient_noise.h"
-#include "trial/scaling.h"
+#include "trial/answer_checks.h"
 #include "trial/trial.h"
 
 namespace sweetspot::workload {

@@ -6,8 +6,7 @@
 
 #include <map>
 
-#include "cluster/task_files.h"
-#include "cluster/task_studies.h"
+#include "cluster/task_results.h"
 #include "store/store.h"
 #include "temporary_folder.h"
 #include "words.h"

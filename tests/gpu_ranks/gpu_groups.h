@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/gpu_group.h"
+#include "collective/group.h"
 
 namespace sweetspot::tests {
 

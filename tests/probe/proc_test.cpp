@@ -7,7 +7,6 @@
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
 #include "probe/proc/own_use.h"
-#include "probe/proc/scheduling.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::proc {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "stats/noise_floor.h"
 #include "stats/series.h"
 
 namespace sweetspot::stats {

@@ -1,9 +1,9 @@
-#include "stats/ratio.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
+
+#include "stats/interval.h"
 
 namespace sweetspot::stats {
 namespace {

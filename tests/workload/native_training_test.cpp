@@ -1,10 +1,9 @@
-#include "workload/native/native_training.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "words.h"
+#include "workload/native/workload.h"
 
 namespace sweetspot::workload::native {
 namespace {

@@ -21,7 +21,6 @@
 #include "store/store.h"
 #include "study/study_key.h"
 #include "study/tune_status.h"
-#include "workload/native/checkpoint_branches.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {

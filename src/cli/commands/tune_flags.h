@@ -10,7 +10,7 @@
 #include "cli/plan_ranks.h"
 #include "cli/ranks.h"
 #include "search/search.h"
-#include "study/confirm.h"
+#include "study/answer_checks.h"
 
 namespace sweetspot::cli {
 

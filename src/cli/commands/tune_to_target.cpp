@@ -14,9 +14,9 @@
 #include "cli/study_workload.h"
 #include "core/error.h"
 #include "learning/time_to_target.h"
-#include "search/speeds_at.h"
+#include "search/search.h"
 #include "store/store.h"
-#include "study/axis.h"
+#include "study/search_axis.h"
 #include "study/study_key.h"
 #include "workload/command/template.h"
 

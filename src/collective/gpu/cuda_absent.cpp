@@ -1,5 +1,4 @@
 // For builds without the CUDA toolkit.
-#include "collective/gpu/gpu_name.h"
 #include "collective/gpu/through_host.h"
 #include "core/error.h"
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "collective/gpu/gpu_name.h"
 #include "collective/gpu/nccl.h"
 #include "collective/gpu/through_host.h"
 

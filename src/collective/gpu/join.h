@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "collective/gpu_group.h"
+#include "collective/group.h"
 
 namespace sweetspot::collective {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "collective/gpu_group.h"
+#include "collective/group.h"
 
 namespace sweetspot::collective {
 

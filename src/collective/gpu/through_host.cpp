@@ -1,6 +1,9 @@
 #include "collective/gpu/through_host.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -129,6 +132,14 @@ class ThroughHost final : public GpuGroup {
 
 std::unique_ptr<GpuGroup> sum_through_host(Group& ranks, int gpu) {
   return std::make_unique<ThroughHost>(ranks, gpu);
+}
+
+std::string gpu_name(int gpu) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::array<char, 64> bus{};
+  check(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), gpu), "naming the GPU");
+  return std::string(host.data()) + ' ' + bus.data();
 }
 
 }  // namespace sweetspot::collective

@@ -1,7 +1,8 @@
 #pragma once
 #include <memory>
+#include <string>
 
-#include "collective/gpu_group.h"
+#include "collective/group.h"
 
 namespace sweetspot::collective {
 
@@ -9,5 +10,8 @@ namespace sweetspot::collective {
 // outlive this group, and copied back, all in the order of the stream. Slower than NCCL, but ranks
 // may share a GPU, and nothing has to be installed.
 std::unique_ptr<GpuGroup> sum_through_host(Group& ranks, int gpu);
+
+// The same for two ranks if and only if they are on the same GPU: its machine and its bus.
+std::string gpu_name(int gpu);
 
 }  // namespace sweetspot::collective

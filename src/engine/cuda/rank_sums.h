@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "collective/gpu_group.h"
+#include "collective/group.h"
 #include "engine/cuda/executor.h"
 #include "engine/cuda/kernels/ranks.h"
 #include "engine/cuda/parameters.h"

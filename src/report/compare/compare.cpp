@@ -10,7 +10,7 @@
 
 #include "core/text.h"
 #include "report/answer.h"
-#include "stats/ratio.h"
+#include "stats/interval.h"
 
 namespace sweetspot::report::compare {
 namespace {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "stats/interval.h"
-#include "stats/ratio.h"
 #include "trial/trial.h"
 
 namespace sweetspot::report::paper {

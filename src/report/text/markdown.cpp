@@ -11,7 +11,7 @@
 #include "report/text/failures.h"
 #include "report/text/summary.h"
 #include "report/text/target_table.h"
-#include "trial/gpus.h"
+#include "trial/trial.h"
 
 namespace sweetspot::report {
 namespace {

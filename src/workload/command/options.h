@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/units.h"
-#include "trial/gpus.h"
 #include "trial/target.h"
+#include "trial/trial.h"
 
 namespace sweetspot::workload::command {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "workload/command/output/tail.h"
-#include "workload/command/process/caller.h"
+#include "workload/command/process/calling_program.h"
 #include "workload/command/template.h"
 #include "workload/command/verdict.h"
 

@@ -16,7 +16,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "workload/command/process/overlay.h"
+#include "workload/command/process/overlay_mount.h"
 
 namespace sweetspot::workload::command {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "trial/gpus.h"
+#include "trial/trial.h"
 #include "workload/command/gpu/watch.h"
 #include "workload/command/hook.h"
 #include "workload/command/libraries.h"

@@ -1,5 +1,3 @@
-#include "workload/native/checkpoint_branches.h"
-
 #include <fmt/format.h>
 
 #include <cmath>

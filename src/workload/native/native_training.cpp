@@ -1,5 +1,3 @@
-#include "workload/native/native_training.h"
-
 #include <fmt/format.h>
 
 #include <utility>

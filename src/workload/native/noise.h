@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "core/units.h"
-#include "trial/gradient_noise.h"
+#include "trial/answer_checks.h"
 #include "workload/native/train.h"
 
 namespace sweetspot::workload::native {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "workload/native/least_work.h"
+#include "workload/native/operation_work.h"
 #include "workload/native/train.h"
 #include "workload/workload.h"
 

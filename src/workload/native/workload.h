@@ -1,7 +1,9 @@
 #pragma once
 #include <memory>
 
+#include "workload/checkpoint_branches.h"
 #include "workload/native/train.h"
+#include "workload/training.h"
 #include "workload/workload.h"
 
 namespace sweetspot::workload::native {
@@ -28,5 +30,15 @@ Options training_options_at(const Run& run, const trial::Setting& setting);
 
 // The inverse: these options as a setting.
 trial::Setting setting_of(const Options& options);
+
+// The run's model on its data, trained completely at any setting: every sample of an epoch is used,
+// including the last, smaller batch unless the run drops it. The setting decides batch,
+// accumulation, workers, prefetch, learning rate and seed.
+std::unique_ptr<Training> make_training(Run run);
+
+// Branches of the run's model on its data. The checkpoint is `epochs` after the run's first weights
+// (or those of --load), trained with the run's batch, including optimizer state. InputError on a
+// GPU.
+std::unique_ptr<Branching> make_branching(Run run, int epochs);
 
 }  // namespace sweetspot::workload::native

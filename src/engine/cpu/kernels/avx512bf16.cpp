@@ -23,7 +23,12 @@ inline void store_numbers(Bf16* to, __m512i x) { _mm512_storeu_si512(to, x); }
 inline __m512i spread_pair(const Bf16* pair) {
   std::int32_t bits;
   __builtin_memcpy(&bits, pair, sizeof(bits));
-  return _mm512_set1_epi32(bits);
+  __m512i pairs = _mm512_set1_epi32(bits);
+#if defined(__clang__)
+  // Clang 16 crashes on a broadcast that is cast to bf16 (VectorCombine): hides what it is.
+  asm("" : "+v"(pairs));
+#endif
+  return pairs;
 }
 inline vec add_pairs(vec sum, __m512i x, __m512i y) {
   return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "trial/gpus.h"
+#include "trial/trial.h"
 #include "workload/command/process/descriptor.h"
 
 namespace sweetspot::workload::command::gpu {

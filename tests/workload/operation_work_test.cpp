@@ -1,9 +1,8 @@
-#include "workload/native/least_work.h"
-
 #include <gtest/gtest.h>
 
 #include "model/counts.h"
 #include "model/keras.h"
+#include "workload/native/operation_work.h"
 
 namespace sweetspot::workload::native {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/axis.h"
+#include "study/search_axis.h"
 
 namespace sweetspot::study {
 

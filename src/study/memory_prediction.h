@@ -3,7 +3,7 @@
 #include <span>
 
 #include "search/search.h"
-#include "study/axis.h"
+#include "study/search_axis.h"
 #include "workload/workload.h"
 
 namespace sweetspot::study {

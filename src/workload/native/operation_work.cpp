@@ -1,4 +1,4 @@
-#include "workload/native/least_work.h"
+#include "workload/native/operation_work.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "workload/command/process/overlay.h"
+#include "workload/command/process/overlay_mount.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

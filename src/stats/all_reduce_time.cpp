@@ -1,4 +1,4 @@
-#include "stats/link.h"
+#include "stats/all_reduce_time.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "workload/command/process/caller.h"
+#include "workload/command/process/calling_program.h"
 
 #include <poll.h>
 #include <sys/syscall.h>

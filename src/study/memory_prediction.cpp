@@ -1,4 +1,4 @@
-#include "study/predict.h"
+#include "study/memory_prediction.h"
 
 #include <algorithm>
 #include <cmath>
