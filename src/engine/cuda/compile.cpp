@@ -418,11 +418,13 @@ class Compiler {
   // In fp16 a gradient that overflows invalidates the step. An operation may update its weights
   // during the backward pass only if all overflows have shown by then.
   void leave_updates() {
-    if (planner_.math() != Math::fp16) return;
     const auto& ops = program_.ops;
+    program_.first_overflow = ops.size();
+    if (planner_.math() != Math::fp16) return;
+    const auto first = std::ranges::find_if(ops, [](const auto& op) { return op->rounds(); });
+    program_.first_overflow = static_cast<std::size_t>(first - ops.begin());
     for (std::size_t i = 0; i < ops.size(); ++i)
-      if (std::any_of(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(i),
-                      [](const auto& op) { return op->rounds(); }) ||
+      if (i > program_.first_overflow ||
           std::any_of(ops.begin() + static_cast<std::ptrdiff_t>(i), ops.end(),
                       [](const auto& op) { return op->shows_overflow_late(); }))
         ops[i]->leave_update();
