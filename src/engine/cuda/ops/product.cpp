@@ -154,7 +154,9 @@ class Product final : public ProductOp {
   void backward(Pass& pass) const override {
     if (first_) return merged_backward(pass);
     undo_function(pass);
-    if (wants_input_gradient) {
+    if (wants_input_gradient && runs_few_channels_gradient(shape_, *in_, *out_, pass.math, false)) {
+      run_few_channels_gradient(shape_, weights_, *in_, *out_, common(pass).code, pass);
+    } else if (wants_input_gradient) {
       GemmPart part = common(pass);
       part.kind = GemmKind::data;
       part.scale = in_->gradient_scale, part.input_function = in_->gradient_function;
@@ -354,6 +356,26 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
   few.weights = pass.weights + weights.kernel;
   few.bias = weights.bias ? pass.weights + *weights.bias : nullptr;
   return few;
+}
+
+bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
+                                Math math, bool packed) {
+  // A product computes a tile of 32 channels in the time of this many.
+  const int terms = packed_terms(math), most = packed ? 2 * terms : terms > 1 ? 8 : 6;
+  return in.channels <= most && few_channels_gradient_support(shape, in.channels) &&
+         !on_chip_supports(shape) && out.gradient_slices == 1 &&
+         out.gradient_terms.terms == 0 && in.gradient_terms.terms == 0;
+}
+
+void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& weights,
+                               const Tensor& in, const Tensor& out, const std::uint8_t* code,
+                               Pass& pass) {
+  pass.flush();
+  FewChannelsGradient few = few_channels_gradient_part(shape, in.channels, pass.count);
+  few.gradient = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+  few.code = code, few.scale = in.gradient_scale, few.input_function = in.gradient_function;
+  few.input = pass.at(in.value), few.input_gradient = pass.at(in.gradient);
+  check(launch_few_channels_gradient(few, pass.stream), "a convolution's gradient");
 }
 
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
