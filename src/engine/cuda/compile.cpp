@@ -181,7 +181,10 @@ class Compiler {
     }
     packing.gradient_packed = packed_terms(planner_.math()) <= 2 && !relu && !dropout &&
                               shape.pool == 1 && norm_behind(network_, layer_);
-    if (!runs_on_chip(chip, shape) && packing_pays(chip, packing))
+    const bool direct =
+        few_channels && !packing.gradient_packed &&
+        runs_few_channels_weights(chip, shape, *current_, program_.micro_batch, planner_.math());
+    if (!direct && !runs_on_chip(chip, shape) && packing_pays(chip, packing))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }

@@ -41,4 +41,26 @@ bool few_channels_gradient_support(const ConvShape& shape, int channels);
 FewChannelsGradient few_channels_gradient_part(const ConvShape& shape, int channels, int count);
 cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaStream_t stream);
 
+// The weight gradient of one over up to four channels (few_channels_weights.cu).
+struct FewChannelsWeights {
+  ConvShape shape;
+  int channels, positions;
+  Divider by_out, by_out_w;
+  int width, chunks;   // taps of a thread, and threads per line of the kernel
+  int vectors, tiles;  // of four filters: of a block, and blocks for all
+  int sharers, groups;
+  int splits, share;  // of the positions
+  const float *input, *gradient;
+  const std::uint8_t* code;  // null: all gradients pass
+  float* partials;
+  std::int64_t partial_stride;
+  bool bias;
+  StepState* state;  // set if the gradient is not finite
+};
+bool few_channels_weights_support(const ConvShape& shape, int channels);
+FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channels, int count,
+                                             int multiprocessors);
+double few_channels_weights_clocks(const FewChannelsWeights& part, int multiprocessors);
+cudaError_t launch_few_channels_weights(const FewChannelsWeights& part, cudaStream_t stream);
+
 }  // namespace sweetspot::engine::cuda

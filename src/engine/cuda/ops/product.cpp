@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/random.h"
-#include "engine/cuda/ops/tiles.h"
+#include "engine/cuda/ops/packed_tiles.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -79,7 +79,8 @@ class Product final : public ProductOp {
   }
 
   std::string method() const override {
-    return product_method(shape_, relu_, dropout_.has_value());
+    return product_method(shape_, relu_, dropout_.has_value()) +
+           (few_channels_ || few_weights_ ? ", few channels" : "");
   }
 
   void claim(Planner& planner) override {
@@ -96,6 +97,9 @@ class Product final : public ProductOp {
     coded_ = has_code() && unfinished.count == 0;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch());
+    few_weights_ =
+        runs_few_channels_weights(chip_, shape_, *in_, planner.micro_batch(), planner.math());
+    if (few_weights_) choice_.splits = few_weights(static_cast<int>(planner.micro_batch())).splits;
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
@@ -171,6 +175,7 @@ class Product final : public ProductOp {
     GemmPart part = common(pass);
     set_weight_gradient(part, choice_);
     part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
+    if (few_weights_) return run_few_weights(part, pass);
     pass.add(part);
     pass.flush();
   }
@@ -240,6 +245,21 @@ class Product final : public ProductOp {
         planner.claim(static_cast<core::Bytes>(slices * in_->gradient_stride) * sizeof(float));
   }
 
+  FewChannelsWeights few_weights(int count) const {
+    return few_channels_weights_part(shape_, in_->channels, count, chip_.multiprocessors);
+  }
+  void run_few_weights(const GemmPart& part, Pass& pass) const {
+    pass.flush();
+    const Aside aside(pass);
+    FewChannelsWeights few = few_weights(pass.count);
+    // A smaller batch has empty splits.
+    few.splits = choice_.splits, few.share = tiles(few.positions, few.splits);
+    few.input = part.input, few.gradient = part.gradient, few.code = part.code;
+    few.partials = part.partials, few.partial_stride = part.partial_stride;
+    few.bias = weights_.bias.has_value(), few.state = part.state;
+    check(launch_few_channels_weights(few, pass.stream), "a convolution's weight gradient");
+  }
+
   static void one_sample_a_block(GemmPart& part, int blocks) {
     part.tile = TileKind::on_chip, part.tiles_m = part.tiles_n = part.split_depth = 1;
     part.splits = blocks;
@@ -288,7 +308,7 @@ class Product final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   core::Bytes code_ = 0;
-  bool coded_ = false, wide_slices_ = false;
+  bool coded_ = false, wide_slices_ = false, few_weights_ = false;
   TileChoice forward_, data_;
   WeightGradient choice_;
   PartialGradients partials_;
@@ -376,6 +396,25 @@ void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& wei
   few.code = code, few.scale = in.gradient_scale, few.input_function = in.gradient_function;
   few.input = pass.at(in.value), few.input_gradient = pass.at(in.gradient);
   check(launch_few_channels_gradient(few, pass.stream), "a convolution's gradient");
+}
+
+bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
+                               std::int64_t micro_batch, Math math) {
+  if (!few_channels_weights_support(shape, in.channels)) return false;
+  const ProductSize plain{
+      shape.depth(), shape.filters, micro_batch * shape.positions(), dense(shape), 1, true};
+  double others = expected_clocks(chip, plain, choose_weight_tiles(chip, plain), math);
+  if (chip.warpgroups && shape.filters % 8 == 0)
+    others = std::min(
+        others,
+        choose_packed_tiles(chip, PackedSizes(packed_shape(shape), micro_batch, math).weights, math)
+            .clocks);
+  constexpr double margin = 1.2;
+  return margin * few_channels_weights_clocks(
+                      few_channels_weights_part(shape, in.channels, static_cast<int>(micro_batch),
+                                                chip.multiprocessors),
+                      chip.multiprocessors) <
+         others;
 }
 
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,

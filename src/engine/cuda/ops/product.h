@@ -80,6 +80,9 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
 // one; `code` may be null.
 bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
                                 Math math, bool packed);
+// The same for its weight gradient.
+bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
+                               std::int64_t micro_batch, Math math);
 void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& weights,
                                const Tensor& in, const Tensor& out, const std::uint8_t* code,
                                Pass& pass);
