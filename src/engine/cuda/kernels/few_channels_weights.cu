@@ -110,11 +110,12 @@ __global__ void __launch_bounds__(weight_threads, 2)
 
 // Taps of one thread: as few idle ones as possible.
 int width_for(int kernel_w) {
+  if (kernel_w == 1) return 1;
   int best = 5;
   const auto padded = [&](int width) { return (kernel_w + width - 1) / width * width; };
-  for (const int width : {4, 3, 1})
-    if (padded(width) < padded(best) || (width == 3 && padded(width) == padded(best))) best = width;
-  return kernel_w == 1 ? 1 : best == 1 ? 5 : best;
+  for (const int width : {4, 3})
+    if (padded(width) < padded(best)) best = width;
+  return best;
 }
 
 template <int channels>
