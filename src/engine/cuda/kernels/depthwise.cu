@@ -12,8 +12,8 @@ namespace {
 
 constexpr int threads = each_threads;
 
-// Adjacent positions of a line that a thread computes: it loads each tap's weights, and each pixel of
-// a line that several of them read, once.
+// Adjacent positions of a line that a thread computes: it loads each tap's weights, and each pixel
+// of a line that several of them read, once.
 constexpr int side_by_side = 4;
 int runs_of(int width) { return (width + side_by_side - 1) / side_by_side; }
 
@@ -80,8 +80,7 @@ __global__ void __launch_bounds__(threads)
         }
       }
     }
-    float* to =
-        d.to + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
+    float* to = d.to + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
 #pragma unroll
     for (int k = 0; k < side_by_side; ++k) {
       if (x0 + k >= d.out.width) break;
@@ -259,8 +258,7 @@ __global__ void __launch_bounds__(threads)
     const int line = r.by_runs.quotient(run), x0 = (run - line * r.runs) * side_by_side;
     const int sample = d.by_out_height.quotient(line);
     const int top = (line - sample * d.out.height) * d.stride_h - d.pad_top;
-    const float* gradients =
-        d.gradient + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
+    const float* gradients = d.gradient + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
     const float* from = d.input + std::int64_t{sample} * d.in.floats() + c;
     float4 g[side_by_side];
 #pragma unroll

@@ -10,22 +10,6 @@ namespace {
 constexpr int threads = row_threads;
 static_assert(threads == each_threads);
 
-// A row's sample, line and column.
-struct Positions {
-  Divider by_width, by_height;
-  Positions() = default;
-  Positions(int height, int width)
-      : by_width(static_cast<std::uint32_t>(width)),
-        by_height(static_cast<std::uint32_t>(height)) {}
-#ifdef __CUDACC__
-  __device__ int3 of(int row) const {
-    const int line = by_width.quotient(row), sample = by_height.quotient(line);
-    return {row - line * static_cast<int>(by_width.divisor),
-            line - sample * static_cast<int>(by_height.divisor), sample};
-  }
-#endif
-};
-
 struct Gather {
   Source source;
   RowShares shares;
@@ -85,7 +69,8 @@ struct DropoutNumbers {
   bool few;    // the total is below 2^31
   bool whole;  // a sample's layout is its numbering
 };
-__global__ void __launch_bounds__(threads) dropout_kernel(const __grid_constant__ DropoutNumbers w) {
+__global__ void __launch_bounds__(threads)
+    dropout_kernel(const __grid_constant__ DropoutNumbers w) {
   wait_for_predecessor();
   const DropoutPass& d = w.g.pass;
   // The place in the sample of its element e, or -1.

@@ -46,8 +46,7 @@ __global__ void __launch_bounds__(gradient_threads)
   wait_for_predecessor();
   __syncthreads();
   for (int turn = 0; turn < positions_each; ++turn) {
-    const std::int64_t place =
-        (std::int64_t{blockIdx.x} * positions_each + turn) * groups + group;
+    const std::int64_t place = (std::int64_t{blockIdx.x} * positions_each + turn) * groups + group;
     const bool real = place < p.positions;
     const int m = real ? static_cast<int>(place) : 0;
     const int sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
@@ -71,7 +70,8 @@ __global__ void __launch_bounds__(gradient_threads)
                  code.z == no_gradient ? 0.f : g.z, code.w == no_gradient ? 0.f : g.w};
           }
 #pragma unroll
-          for (int c = 0; c < channels; ++c) sums[c] = dot(g, load4(w + c * s.filters + n), sums[c]);
+          for (int c = 0; c < channels; ++c)
+            sums[c] = dot(g, load4(w + c * s.filters + n), sums[c]);
         }
       }
     }

@@ -51,8 +51,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
         g[i] = {code.x == no_gradient ? 0.f : g[i].x, code.y == no_gradient ? 0.f : g[i].y,
                 code.z == no_gradient ? 0.f : g[i].z, code.w == no_gradient ? 0.f : g[i].w};
       }
-      const float* pixels =
-          p.input + 4 * ((std::int64_t{sample} * s.in_h + y) * s.in_w + left);
+      const float* pixels = p.input + 4 * ((std::int64_t{sample} * s.in_h + y) * s.in_w + left);
 #pragma unroll
       for (int k = 0; k < width; ++k) {
         const bool inside = counts && static_cast<unsigned>(y) < s.in_h && kx + k < s.kernel_w &&
