@@ -25,7 +25,7 @@ constexpr const char* few_channels =
   {"class_name": "Dropout", "config": {"name": "e", "rate": 0.2}},
   {"class_name": "Conv2D", "config": {"name": "f", "filters": 3, "kernel_size": 3, "padding": "same", "activation": "sigmoid"}},
   {"class_name": "UpSampling2D", "config": {"name": "g", "size": 4}},
-  {"class_name": "Conv2D", "config": {"name": "h", "filters": 4, "kernel_size": [2, 7], "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "h", "filters": 4, "kernel_size": [2, 7], "activation": "tanh"}},
   {"class_name": "Conv2D", "config": {"name": "i", "filters": 24, "kernel_size": [3, 5], "strides": [3, 2], "activation": "relu"}},
   {"class_name": "Activation", "config": {"name": "j", "activation": "tanh"}},
   {"class_name": "Dropout", "config": {"name": "k", "rate": 0.4}},
