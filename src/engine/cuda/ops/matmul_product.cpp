@@ -13,8 +13,8 @@ constexpr double tf32_operations = 380e12, bf16_operations = 700e12, memory_byte
 
 std::int64_t rows_of(const ConvShape& s, std::int64_t count) { return count * s.positions(); }
 
-// Whether packed 16-bit operands are faster than unpacked floats, including the packing: products of
-// few rows are bound by reading the kernel.
+// Whether packed 16-bit operands are faster than unpacked floats, including the packing: products
+// of few rows are bound by reading the kernel.
 bool packs(const ConvShape& s, std::int64_t count, Math math) {
   if (math != Math::bf16 && math != Math::fp16) return false;
   const auto rows = static_cast<double>(rows_of(s, count)), depth = static_cast<double>(s.channels),

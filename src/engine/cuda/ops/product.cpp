@@ -85,18 +85,18 @@ class Product final : public ProductOp {
 
   void claim(Planner& planner) override {
     const std::int64_t count = planner.micro_batch();
-    forward_ = choose_tiles(chip_, forward_size(count));
+    forward_ = choose_tiles(chip_, forward_size(count), planner.math());
     if (!few_channels_) claim_scratch(planner, forward_, forward_size(count));
     if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
-    data_ = choose_tiles(chip_, data_size(count));
+    data_ = choose_tiles(chip_, data_size(count), planner.math());
     if (wants_input_gradient) claim_scratch(planner, data_, data_size(count));
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
     // The head blocks the gradient wherever its finished value is zero.
     coded_ = has_code() && unfinished.count == 0;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
-    choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch());
+    choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch(), planner.math());
     few_weights_ =
         runs_few_channels_weights(chip_, shape_, *in_, planner.micro_batch(), planner.math());
     if (few_weights_) choice_.splits = few_weights(static_cast<int>(planner.micro_batch())).splits;
@@ -151,7 +151,8 @@ class Product final : public ProductOp {
     if (micro_batch > chip_.multiprocessors || 3 * micro_batch < chip_.multiprocessors ||
         !merges(first.shape(), shape_, chip_))
       return;
-    if (choose_weight_gradient(chip_, shape_, micro_batch).tile != TileKind::on_chip) return;
+    if (choose_weight_gradient(chip_, shape_, micro_batch, Math::fp32).tile != TileKind::on_chip)
+      return;
     first_ = &first, first.merged = true;
   }
 
@@ -383,8 +384,8 @@ bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const 
   // A product computes a tile of 32 channels in the time of this many.
   const int terms = packed_terms(math), most = packed ? 2 * terms : terms > 1 ? 8 : 6;
   return in.channels <= most && few_channels_gradient_support(shape, in.channels) &&
-         !on_chip_supports(shape) && out.gradient_slices == 1 &&
-         out.gradient_terms.terms == 0 && in.gradient_terms.terms == 0;
+         !on_chip_supports(shape) && out.gradient_slices == 1 && out.gradient_terms.terms == 0 &&
+         in.gradient_terms.terms == 0;
 }
 
 void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& weights,
@@ -403,7 +404,7 @@ bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const T
   if (!few_channels_weights_support(shape, in.channels)) return false;
   const ProductSize plain{
       shape.depth(), shape.filters, micro_batch * shape.positions(), dense(shape), 1, true};
-  double others = expected_clocks(chip, plain, choose_weight_tiles(chip, plain), math);
+  double others = expected_clocks(chip, plain, choose_weight_tiles(chip, plain, math), math);
   if (chip.warpgroups && shape.filters % 8 == 0)
     others = std::min(
         others,
@@ -418,7 +419,7 @@ bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const T
 }
 
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
-                                      std::int64_t micro_batch) {
+                                      std::int64_t micro_batch, Math math) {
   const int multiprocessors = chip.multiprocessors;
   // Next to the input's gradient some 32 blocks fit, if the micro-batch is small.
   constexpr std::int64_t beside = 32;
@@ -436,7 +437,7 @@ WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
     return w;
   }
   const ProductSize size{s.depth(), s.filters, micro_batch * s.positions(), dense(s), 1, true};
-  const TileChoice choice = choose_weight_tiles(chip, size);
+  const TileChoice choice = choose_weight_tiles(chip, size, math);
   return {choice.tile, tiles(size.rows, tile_rows(choice.tile)),
           tiles(size.columns, tile_columns(choice.tile)), choice.splits, choice.split_depth};
 }

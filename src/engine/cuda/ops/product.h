@@ -128,7 +128,7 @@ struct WeightGradient {
   bool fine = false;
 };
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& shape,
-                                      std::int64_t micro_batch);
+                                      std::int64_t micro_batch, Math math);
 GemmPart product_part(const ConvShape& shape, int count);
 std::string product_method(const ConvShape& shape, bool relu, bool dropout);
 void set_weight_gradient(GemmPart& part, const WeightGradient& choice);
