@@ -30,6 +30,7 @@ struct FewChannelsGradient {
   std::int64_t positions;  // of all inputs
   Divider by_in, by_in_w, by_stride_h, by_stride_w, by_filters;
   int lane_bits;  // log2 of the threads that share a position
+  int turns;      // positions of each
   const float *gradient, *weights;
   const std::uint8_t* code;  // null: all gradients pass
   float scale;               // of the input's dropout

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_channels.h"
 #include "engine/cuda/kernels/vectors.cuh"
@@ -8,7 +10,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int gradient_threads = 256, positions_each = 4;
+constexpr int gradient_threads = 256;
 constexpr int most_lane_bits = 3, least_lane_bits = 1;
 constexpr int most_shared = 48 * 1024;
 
@@ -45,27 +47,31 @@ __global__ void __launch_bounds__(gradient_threads)
   }
   wait_for_predecessor();
   __syncthreads();
-  for (int turn = 0; turn < positions_each; ++turn) {
-    const std::int64_t place = (std::int64_t{blockIdx.x} * positions_each + turn) * groups + group;
+  for (int turn = 0; turn < p.turns; ++turn) {
+    const std::int64_t place = (std::int64_t{blockIdx.x} * p.turns + turn) * groups + group;
     const bool real = place < p.positions;
     const int m = real ? static_cast<int>(place) : 0;
     const int sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
     const int line = p.by_in_w.quotient(at);
     const int y = line + s.pad_top, x = at - line * s.in_w + s.pad_left;
-    const int first_y = p.by_stride_h.quotient(y), first_x = p.by_stride_w.quotient(x);
+    const int last_y = p.by_stride_h.quotient(y), last_x = p.by_stride_w.quotient(x);
+    const float* gradient = p.gradient + std::int64_t{sample} * s.out_h * s.out_w * s.filters;
+    const std::uint8_t* codes =
+        p.code ? p.code + std::int64_t{sample} * s.out_h * s.out_w * s.filters : nullptr;
     float sums[channels] = {};
-    for (int ky = y - first_y * s.stride_h, oy = first_y; ky < s.kernel_h; ky += s.stride_h, --oy) {
+    for (int ky = y - last_y * s.stride_h, oy = last_y; ky < s.kernel_h; ky += s.stride_h, --oy) {
       if (static_cast<unsigned>(oy) >= s.out_h) continue;
-      for (int kx = x - first_x * s.stride_w, ox = first_x; kx < s.kernel_w;
-           kx += s.stride_w, --ox) {
-        if (static_cast<unsigned>(ox) >= s.out_w) continue;
-        const std::int64_t from =
-            ((std::int64_t{sample} * s.out_h + oy) * s.out_w + ox) * s.filters;
+        // Without branches, so that the loads of several taps are in flight.
+#pragma unroll 4
+      for (int kx = x - last_x * s.stride_w, ox = last_x; kx < s.kernel_w; kx += s.stride_w, --ox) {
+        const bool inside = static_cast<unsigned>(ox) < s.out_w;
+        const int from = (oy * s.out_w + (inside ? ox : 0)) * s.filters;
         const float* w = kernel + (ky * s.kernel_w + kx) * channels * s.filters;
+#pragma unroll 2
         for (int n = 4 * lane; n < s.filters; n += 4 << p.lane_bits) {
-          float4 g = load4(p.gradient + from + n);
-          if (p.code) {
-            const uchar4 code = *reinterpret_cast<const uchar4*>(p.code + from + n);
+          float4 g = inside ? load4(gradient + from + n) : float4{};
+          if (codes) {
+            const uchar4 code = *reinterpret_cast<const uchar4*>(codes + from + n);
             g = {code.x == no_gradient ? 0.f : g.x, code.y == no_gradient ? 0.f : g.y,
                  code.z == no_gradient ? 0.f : g.z, code.w == no_gradient ? 0.f : g.w};
           }
@@ -112,8 +118,16 @@ FewChannelsGradient few_channels_gradient_part(const ConvShape& shape, int chann
   return p;
 }
 
-cudaError_t launch_few_channels_gradient(const FewChannelsGradient& p, cudaStream_t stream) {
-  const int rows = (gradient_threads >> p.lane_bits) * positions_each;
+cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaStream_t stream) {
+  constexpr int blocks_each = 8, most_turns = 4;  // of a multiprocessor
+  FewChannelsGradient p = part;
+  const std::int64_t at_once =
+      std::int64_t{blocks_each} * current_chip().multiprocessors * gradient_threads;
+  // So few positions that all lanes have something to do.
+  if (p.positions << most_lane_bits <= at_once) p.lane_bits = most_lane_bits;
+  p.turns = static_cast<int>(
+      std::clamp<std::int64_t>((p.positions << p.lane_bits) / at_once, 1, most_turns));
+  const int rows = (gradient_threads >> p.lane_bits) * p.turns;
   const auto blocks = static_cast<int>((p.positions + rows - 1) / rows);
   constexpr decltype(&few_channels_gradient_kernel<1>) kernels[most_gradient_channels] = {
       few_channels_gradient_kernel<1>, few_channels_gradient_kernel<2>,
