@@ -185,7 +185,11 @@ class Compiler {
     const bool direct =
         few_channels && !packing.gradient_packed &&
         runs_few_channels_weights(chip, shape, *current_, program_.micro_batch, planner_.math());
-    if (!direct && !runs_on_chip(chip, shape) && packing_pays(chip, packing))
+    // On chip only the tensor cores keep up with packed operands; but in no precision does a first
+    // convolution merge with those.
+    const bool merges = first_conv_ && first_conv_->out() == current_;
+    const bool on_chip = runs_on_chip(chip, shape) && (merges || planner_.math() != Math::fp32);
+    if (!direct && !on_chip && packing_pays(chip, packing))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }
