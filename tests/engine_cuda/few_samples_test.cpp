@@ -76,34 +76,38 @@ TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
   }
 }
 
-// In fp16 a layer updates its weights in place if all that can overflow comes before, and not when
-// it has.
-TEST(CudaThinLossScale, SkipsAnUpdateInPlace) {
+// In fp16 a layer updates its weights in place, or with cuBLASLt on a branch, if all that can
+// overflow comes before, and not when it has.
+TEST(CudaThinLossScale, SkipsAnUpdateBeforeTheEnd) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "overflows", "layers": [
-      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 2061]}},
-      {"class_name": "Dense", "config": {"name": "a", "units": 2090, "activation": "relu"}},
-      {"class_name": "Dense", "config": {"name": "b", "units": 24, "activation": "softmax"}}]}})",
+      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 2064]}},
+      {"class_name": "Dense", "config": {"name": "a", "units": 2064, "activation": "relu"}},
+      {"class_name": "Dense", "config": {"name": "b", "units": 2072, "activation": "relu"}},
+      {"class_name": "Dense", "config": {"name": "c", "units": 24, "activation": "softmax"}}]}})",
       "overflows");
   cuda::Options options;
   options.precision = Precision::fp16;
-  const auto trainer = cuda::make_trainer(network, options);
-  const std::vector<Variable> healthy = trainer->variables();
-  std::vector<Variable> astray = healthy;
-  for (Variable& v : astray)
-    if (v.parameter.name == "b/kernel")
-      for (float& w : v.values) w *= 1e8f;  // beyond fp16
-  const GoldenBatch batch(network, true, 16, 0);
-  trainer->assign(astray);
-  trainer->step(batch.view(), 16);
-  EXPECT_EQ(trainer->skipped_updates(), 1);
-  const std::vector<Variable> after = trainer->variables();
-  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].values, astray[i].values);
-  trainer->assign(healthy);
-  trainer->step(batch.view(), 16);
-  EXPECT_EQ(trainer->skipped_updates(), 1);
-  EXPECT_NE(trainer->variables().front().values, healthy.front().values);
+  for (const std::int64_t size : {16, 64}) {
+    SCOPED_TRACE(size);
+    const auto trainer = cuda::make_trainer(network, options);
+    const std::vector<Variable> healthy = trainer->variables();
+    std::vector<Variable> astray = healthy;
+    for (Variable& v : astray)
+      if (v.parameter.name == "c/kernel")
+        for (float& w : v.values) w *= 1e8f;  // beyond fp16
+    const GoldenBatch batch(network, true, size, 0);
+    trainer->assign(astray);
+    trainer->step(batch.view(), size);
+    EXPECT_EQ(trainer->skipped_updates(), 1);
+    const std::vector<Variable> after = trainer->variables();
+    for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].values, astray[i].values);
+    trainer->assign(healthy);
+    trainer->step(batch.view(), size);
+    EXPECT_EQ(trainer->skipped_updates(), 1);
+    EXPECT_NE(trainer->variables().front().values, healthy.front().values);
+  }
 }
 
 // With so many that cuBLASLt computes the other products of sixteen samples.

@@ -51,6 +51,26 @@ TEST_P(CudaMatmul, ProductsTrainTheSameBitForBitInThePlannedMemory) {
   expect_the_same_bit_for_bit(network, options, by_library.whole, true);
 }
 
+// In fp16 only where reading the kernels is what costs: floats in place, which cannot overflow.
+TEST(CudaMatmulOfHalfs, LeavesLargeKernelsInPlace) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "large-kernels", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 2064]}},
+      {"class_name": "Dense", "config": {"name": "a", "units": 2064}},
+      {"class_name": "Dropout", "config": {"name": "b", "rate": 0.3}},
+      {"class_name": "Dense", "config": {"name": "c", "units": 2072, "use_bias": false}},
+      {"class_name": "Dense", "config": {"name": "d", "units": 10, "activation": "softmax"}}]}})",
+      "large-kernels");
+  cuda::Options options;
+  options.precision = Precision::fp16;
+  constexpr BySize by_library{.word = "cuBLASLt", .whole = 64, .part = 3, .least = 2};
+  if (by_library.count(network, options, by_library.whole) == 0)
+    GTEST_SKIP() << "there is no cuBLASLt here";
+  expect_gradients_of_parts(network, options, by_library, 1e-2);
+  expect_the_same_bit_for_bit(network, options, by_library.whole, true);
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaMatmul,
                          ::testing::Values(Precision::tf32, Precision::bf16),
                          [](const auto& p) { return std::string(cuda::name(p.param)); });

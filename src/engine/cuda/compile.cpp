@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "engine/cuda/compiled_plan.h"
+#include "engine/cuda/hand_over.h"
 #include "engine/cuda/ops/depthwise.h"
 #include "engine/cuda/ops/function.h"
 #include "engine/cuda/ops/layer_norm.h"
@@ -52,10 +53,10 @@ class Compiler {
       push_loss(make_loss(std::string(model::name(loss_)), loss_kind(), softmax_, current_), false);
     mark_last_launch();
     check_sizes();
-    hand_over_functions();
-    hand_over_terms();
+    hand_over_functions(program_);
+    hand_over_terms(program_, planner_);
     lay_out();
-    leave_updates();
+    leave_updates(program_, planner_.math());
     return std::move(program_);
   }
 
@@ -181,7 +182,14 @@ class Compiler {
     }
     packing.gradient_packed = packed_terms(planner_.math()) <= 2 && !relu && !dropout &&
                               shape.pool == 1 && norm_behind(network_, layer_);
-    if (!runs_on_chip(chip, shape) && packing_pays(chip, packing))
+    const bool direct =
+        few_channels && !packing.gradient_packed &&
+        runs_few_channels_weights(chip, shape, *current_, program_.micro_batch, planner_.math());
+    // On chip only the tensor cores keep up with packed operands; but in no precision does a first
+    // convolution merge with those.
+    const bool merges = first_conv_ && first_conv_->out() == current_;
+    const bool on_chip = runs_on_chip(chip, shape) && (merges || planner_.math() != Math::fp32);
+    if (!direct && !on_chip && packing_pays(chip, packing))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }
@@ -387,45 +395,6 @@ class Compiler {
           fmt::format("a micro-batch of {} is more than the GPU engine can "
                       "count; use --accumulate to split it",
                       program_.micro_batch));
-  }
-
-  // The kernel that writes the gradient also undoes a function fused into a product, if it can.
-  void hand_over_functions() {
-    const auto& ops = program_.ops;
-    for (std::size_t i = 0; i + 1 < ops.size(); ++i)
-      if (const auto* product = dynamic_cast<const ProductOp*>(ops[i].get());
-          product && ops[i + 1]->in() == product->out() && ops[i + 1]->passes_through_function())
-        product->out()->gradient_function = product->function;
-  }
-
-  // The producer of a product's 16-bit operand (its input or the gradient of its output) writes it
-  // as terms, if it can, and no floats are stored. Three terms would be larger than the floats.
-  void hand_over_terms() {
-    const int terms = packed_terms(planner_.math());
-    for (std::size_t i = 1; i < program_.ops.size() && terms <= 2; ++i) {
-      Op &before = *program_.ops[i - 1], &op = *program_.ops[i];
-      if (before.out() != op.in()) continue;
-      const ValueTerms as{terms, planner_.math() == Math::fp16,
-                          program_.micro_batch * op.in()->floats()};
-      if (before.writes_terms() && op.reads_terms()) op.in()->value_terms = as;
-      if (training() && before.reads_gradient_terms() && op.writes_gradient_terms(planner_) &&
-          (op.applies_codes() || !before.routes_gradient()))
-        op.in()->gradient_terms = as,
-        op.in()->gradient_sum_slices = op.gradient_sum_slices(planner_);
-    }
-  }
-
-  // In fp16 a gradient that overflows invalidates the step. An operation may update its weights
-  // during the backward pass only if all overflows have shown by then.
-  void leave_updates() {
-    if (planner_.math() != Math::fp16) return;
-    const auto& ops = program_.ops;
-    for (std::size_t i = 0; i < ops.size(); ++i)
-      if (std::any_of(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(i),
-                      [](const auto& op) { return op->rounds(); }) ||
-          std::any_of(ops.begin() + static_cast<std::ptrdiff_t>(i), ops.end(),
-                      [](const auto& op) { return op->shows_overflow_late(); }))
-        ops[i]->leave_update();
   }
 
   // In training every value stays for the backward pass, and two buffers are enough for the

@@ -37,6 +37,8 @@ struct Program {
   // Their offsets in the arena.
   core::Bytes scratch = 0, branch_scratch = 0, tickets = 0, packed_input = 0, packed_gradient = 0;
   bool branches = false;  // of the backward pass
+  // In fp16 a step is skipped if a gradient overflows, which no operation before this one can cause.
+  std::size_t first_overflow = 0;
   std::int64_t partial_floats = 0;
   HostBatch host_batch;
   // Training has two such buffers, one to fill while the other is read.

@@ -33,7 +33,8 @@ Segment Executor::segment_of(const PartialGradients& p) const {
           static_cast<int>(p.operand_count)};
 }
 
-// Many weights are updated while the rest of the backward pass runs; few are not worth a launch.
+// Many weights are updated while the rest of the backward pass runs, unless that can still overflow;
+// few are not worth a launch.
 void Executor::lay_out_chunks() {
   constexpr std::int64_t many = 1 << 20;
   updates_[2] = updates_[1];
@@ -46,7 +47,7 @@ void Executor::lay_out_chunks() {
     next.updates.segments.push_back(updates_[1].segments[i]);
     floats += partials[i].floats;
     const bool last_of_op = i == 0 || partials[i - 1].op != partials[i].op;
-    if (!last_of_op || floats < many) continue;
+    if (!last_of_op || floats < many || partials[i].op > program_.first_overflow) continue;
     next.op = partials[i].op, next.updates.lay_out();
     updates_[2].segments.resize(i);
     chunks_.push_back(std::exchange(next, {}));

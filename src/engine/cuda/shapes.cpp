@@ -15,6 +15,11 @@ ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& e
   s.kernel_h = narrow(g.kernel.height), s.kernel_w = narrow(g.kernel.width);
   s.stride_h = narrow(g.strides.height), s.stride_w = narrow(g.strides.width);
   s.pad_top = narrow(g.pad_top), s.pad_left = narrow(g.pad_left);
+  // One position that reads the whole image: most taps of a convolution would be outside of it when
+  // its gradient is computed.
+  if (s.positions() == 1 && s.in_h == s.kernel_h && s.in_w == s.kernel_w && s.pad_top == 0 &&
+      s.pad_left == 0)
+    return dense_shape(g.in, g.out.channels);
   return s;
 }
 

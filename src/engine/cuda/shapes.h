@@ -7,7 +7,8 @@
 
 namespace sweetspot::engine::cuda {
 
-// The shape of a convolution without its pooling, channels and filters padded to multiples of four.
+// The shape of a convolution without its pooling, channels and filters padded to multiples of four;
+// a dense layer's if its kernel is as large as its input.
 ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& extents,
                      std::size_t layer);
 

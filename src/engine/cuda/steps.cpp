@@ -8,11 +8,9 @@ namespace sweetspot::engine::cuda {
 UpdatedBefore Steps::updated_before(const Executor& executor, const Micro& micro) const {
   const bool may = executor.program().training && micro.count == micro.batch && !micro.measured &&
                    !sums_ && executor.program().penalties.empty();
-  // In fp16 the last gradients can invalidate the step. Operations that update their own weights
-  // are behind all that can overflow (compile.cpp); a branch is not.
-  return !may                                       ? UpdatedBefore::none
-         : micro.one_by_one || parameters_.scaled() ? UpdatedBefore::in_place
-                                                    : UpdatedBefore::on_branch;
+  return !may               ? UpdatedBefore::none
+         : micro.one_by_one ? UpdatedBefore::in_place
+                            : UpdatedBefore::on_branch;
 }
 
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {

@@ -2,6 +2,7 @@
 #include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
+#include "engine/cuda/kernels/rows.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
 // Convolutions with one filter per channel: four channels per thread, so that loads are 16 bytes
@@ -11,47 +12,96 @@ namespace {
 
 constexpr int threads = each_threads;
 
-// Adjacent outputs that a thread computes, with each tap's weights loaded once.
+// Adjacent positions of a line that a thread computes: it loads each tap's weights, and each pixel
+// of a line that several of them read, once.
 constexpr int side_by_side = 4;
+int runs_of(int width) { return (width + side_by_side - 1) / side_by_side; }
 
+struct DepthwiseLines {
+  Plane in, out;
+  int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left;
+  bool relu;
+  bool turned;  // the kernel by half a turn: the input's gradient without strides
+  const float *from, *weights, *bias;
+  float* to;
+  RowShares shares;  // of runs
+  int runs;
+  Divider by_runs, by_height;
+};
+
+// The pixels that the run at `left` reads of a line, zero outside of it.
+template <int columns>
+__device__ void load_columns(float4 (&x)[columns], const float* line, int left, const Plane& in) {
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+    const bool inside = static_cast<unsigned>(left + i) < in.width;
+    x[i] = inside ? load4(line + (left + i) * in.pitch) : float4{};
+  }
+}
+
+// A kernel of `width` taps, or of any if that is 0.
+template <int width, int stride>
 __global__ void __launch_bounds__(threads)
-    depthwise_kernel(const __grid_constant__ DepthwisePass d) {
+    depthwise_kernel(const __grid_constant__ DepthwiseLines d) {
   wait_for_predecessor();
-  const int fours = d.out.pitch / 4, runs = (d.out.width + side_by_side - 1) / side_by_side;
-  EACH(i, std::int64_t{d.count} * d.out.height * runs * fours) {
-    const int c = static_cast<int>(i % fours) * 4;
-    std::int64_t rest = i / fours;
-    const int x = static_cast<int>(rest % runs) * side_by_side;
-    rest /= runs;
-    const int y = static_cast<int>(rest % d.out.height);
-    const std::int64_t sample = rest / d.out.height;
-    const int top = y * d.stride_h - d.pad_top, left = x * d.stride_w - d.pad_left;
-    const float* from = d.input + sample * d.in.floats() + c;
+  d.shares.each([&](int row, int c) {
+    const int line = d.by_runs.quotient(row), x0 = (row - line * d.runs) * side_by_side;
+    const int sample = d.by_height.quotient(line), y = line - sample * d.out.height;
+    const int top = y * d.stride_h - d.pad_top, left = x0 * d.stride_w - d.pad_left;
+    const float* from = d.from + std::int64_t{sample} * d.in.floats() + c;
+    const int step = d.turned ? -d.in.pitch : d.in.pitch;
+    const float* weights =
+        d.weights + c + (d.turned ? (d.kernel_h * d.kernel_w - 1) * d.in.pitch : 0);
     float4 sum[side_by_side];
     const float4 bias = d.bias ? load4(d.bias + c) : float4{};
 #pragma unroll
     for (int k = 0; k < side_by_side; ++k) sum[k] = bias;
     for (int ky = max(0, -top); ky < min(d.kernel_h, d.in.height - top); ++ky) {
-      const float* line = from + std::int64_t{top + ky} * d.in.width * d.in.pitch;
-      for (int kx = 0; kx < d.kernel_w; ++kx) {
-        const float4 w = load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c);
+      const float* pixels = from + (top + ky) * d.in.width * d.in.pitch;
+      const float* w = weights + ky * d.kernel_w * step;
+      if constexpr (width > 0) {
+        float4 x[(side_by_side - 1) * stride + width];
+        load_columns(x, pixels, left, d.in);
 #pragma unroll
-        for (int k = 0; k < side_by_side; ++k) {
-          const int at = left + k * d.stride_w + kx;
-          if (at >= 0 && at < d.in.width)
-            sum[k] = sum[k] + w * load4(line + std::int64_t{at} * d.in.pitch);
+        for (int kx = 0; kx < width; ++kx) {
+          const float4 tap = load4(w + kx * step);
+#pragma unroll
+          for (int k = 0; k < side_by_side; ++k) sum[k] = sum[k] + tap * x[k * stride + kx];
+        }
+      } else {
+        for (int kx = 0; kx < d.kernel_w; ++kx) {
+          const float4 tap = load4(w + kx * step);
+#pragma unroll
+          for (int k = 0; k < side_by_side; ++k) {
+            const int at = left + k * d.stride_w + kx;
+            if (static_cast<unsigned>(at) < d.in.width)
+              sum[k] = sum[k] + tap * load4(pixels + at * d.in.pitch);
+          }
         }
       }
     }
-    float* to = d.output + ((sample * d.out.height + y) * d.out.width + x) * d.out.pitch + c;
+    float* to = d.to + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
 #pragma unroll
     for (int k = 0; k < side_by_side; ++k) {
-      if (x + k >= d.out.width) break;
-      float4 s = sum[k];
-      if (d.relu) s = {rectified(s.x), rectified(s.y), rectified(s.z), rectified(s.w)};
-      store4(to + k * d.out.pitch, s);
+      if (x0 + k >= d.out.width) break;
+      float4 v = sum[k];
+      if (d.relu) v = each(v, [](float e) { return rectified(e); });
+      store4(to + k * d.out.pitch, v);
     }
-  }
+  });
+}
+
+cudaError_t launch_lines(DepthwiseLines d, int count, cudaStream_t stream) {
+  d.runs = runs_of(d.out.width), d.by_runs = Divider(static_cast<std::uint32_t>(d.runs));
+  d.by_height = Divider(static_cast<std::uint32_t>(d.out.height));
+  d.shares = RowShares(std::int64_t{count} * d.out.height * d.runs, d.out.pitch);
+  const int width = d.kernel_w, stride = d.stride_w;
+  const auto kernel = width == 3 && stride == 1   ? depthwise_kernel<3, 1>
+                      : width == 3 && stride == 2 ? depthwise_kernel<3, 2>
+                      : width == 5 && stride == 1 ? depthwise_kernel<5, 1>
+                      : width == 5 && stride == 2 ? depthwise_kernel<5, 2>
+                                                  : depthwise_kernel<0, 1>;
+  return launch(kernel, d.shares.blocks(), threads, 0, stream, d);
 }
 
 __global__ void mask_kernel(const __grid_constant__ DepthwisePass d) {
@@ -77,9 +127,15 @@ __host__ __device__ Lanes lanes_of(int pitch) {
   return n;
 }
 
+// With strides, each position gathers from the taps that meet it.
+struct DepthwiseData {
+  DepthwisePass d;
+  Divider by_stride_h, by_stride_w;
+};
 __global__ void __launch_bounds__(threads)
-    depthwise_data_kernel(const __grid_constant__ DepthwisePass d) {
+    depthwise_data_kernel(const __grid_constant__ DepthwiseData data) {
   wait_for_predecessor();
+  const DepthwisePass& d = data.d;
   const Lanes n = lanes_of(d.in.pitch);
   const int c = (blockIdx.y * n.lanes + threadIdx.x % n.lanes) * 4;
   if (c >= d.in.pitch) return;
@@ -91,32 +147,55 @@ __global__ void __launch_bounds__(threads)
     const int y = line - sample * d.in.height + d.pad_top;
     const float* from = d.gradient + std::int64_t{sample} * d.out.floats() + c;
     float4 sum{};
-    const int first_y = d.stride_h == 1 ? 0 : y % d.stride_h;
-    const int first_x = d.stride_w == 1 ? 0 : x % d.stride_w;
-    for (int ky = first_y; ky < d.kernel_h && ky <= y; ky += d.stride_h) {
-      const int oy = d.stride_h == 1 ? y - ky : (y - ky) / d.stride_h;
-      if (oy >= d.out.height) continue;
-      for (int kx = first_x; kx < d.kernel_w && kx <= x; kx += d.stride_w) {
-        const int ox = d.stride_w == 1 ? x - kx : (x - kx) / d.stride_w;
-        if (ox < d.out.width)
+    const int last_y = data.by_stride_h.quotient(y), last_x = data.by_stride_w.quotient(x);
+    for (int ky = y - last_y * d.stride_h, oy = last_y; ky < d.kernel_h; ky += d.stride_h, --oy) {
+      if (static_cast<unsigned>(oy) >= d.out.height) continue;
+      for (int kx = x - last_x * d.stride_w, ox = last_x; kx < d.kernel_w; kx += d.stride_w, --ox)
+        if (static_cast<unsigned>(ox) < d.out.width)
           sum = sum + load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c) *
                           load4(from + (oy * d.out.width + ox) * d.out.pitch);
-      }
     }
     store4(d.input_gradient + std::int64_t{i} * d.in.pitch + c, sum);
   }
 }
 
-// A block has some channels, some taps and a split of the outputs; its threads iterate over those,
-// and their sums are added in order.
+// A block has some channels, some taps and a split of the outputs; its threads iterate over those.
 constexpr int taps_at_once = 9;
+using TapSums = float4[taps_at_once + 1];  // the last is the bias's
 __host__ __device__ int tap_groups(const DepthwisePass& d) {
   return (d.taps() + taps_at_once - 1) / taps_at_once;
 }
 
+// Adds the sums of all rows of threads, in a fixed order: in each warp, then over the warps.
+__device__ void store_tap_sums(const DepthwisePass& d, TapSums& sum, int tap0, int split, int c) {
+  constexpr int warps = threads / 32;
+  __shared__ float4 parts[taps_at_once + 1][warps][32];
+  const Lanes n = lanes_of(d.out.pitch);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int t = 0; t <= taps_at_once; ++t) {
+    for (int distance = n.lanes; distance < 32; distance *= 2)
+      sum[t] = sum[t] + float4{__shfl_xor_sync(0xffffffffu, sum[t].x, distance),
+                               __shfl_xor_sync(0xffffffffu, sum[t].y, distance),
+                               __shfl_xor_sync(0xffffffffu, sum[t].z, distance),
+                               __shfl_xor_sync(0xffffffffu, sum[t].w, distance)};
+    if (lane < n.lanes) parts[t][warp][lane] = sum[t];
+  }
+  __syncthreads();
+  // A row of threads per tap; a row's lanes have the same channels as above.
+  float* to = d.partials + split * d.partial_stride + c;
+  for (int t = threadIdx.x / n.lanes; t <= taps_at_once; t += n.rows) {
+    const bool bias = t == taps_at_once;
+    if (c >= d.out.pitch || (bias ? tap0 > 0 || !d.bias : tap0 + t >= d.taps())) continue;
+    float4 total{};
+#pragma unroll
+    for (int w = 0; w < warps; ++w) total = total + parts[t][w][threadIdx.x % n.lanes];
+    store4(to + (bias ? d.taps() : tap0 + t) * d.out.pitch, total);
+  }
+}
+
 __global__ void __launch_bounds__(threads)
     depthwise_weights_kernel(const __grid_constant__ DepthwisePass d) {
-  __shared__ float4 sums[threads];
   wait_for_predecessor();
   const Lanes n = lanes_of(d.out.pitch);
   const int groups = tap_groups(d), split = blockIdx.x / groups;
@@ -131,9 +210,7 @@ __global__ void __launch_bounds__(threads)
     tap_y[t] = (tap0 + t) / d.kernel_w, tap_x[t] = tap0 + t - tap_y[t] * d.kernel_w;
     if (t >= taps) tap_y[t] = -(1 << 20);  // outside every image
   }
-  float4 sum[taps_at_once + 1];  // the last is the bias
-#pragma unroll
-  for (int t = 0; t <= taps_at_once; ++t) sum[t] = {};
+  TapSums sum = {};
   const std::int64_t outputs = std::int64_t{d.count} * d.out.height * d.out.width;
   const auto begin = static_cast<int>(outputs * split / d.splits);
   const auto end = static_cast<int>(outputs * (split + 1) / d.splits);
@@ -155,19 +232,53 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int t = 0; t < taps_at_once; ++t) sum[t] = sum[t] + g * x[t];
   }
-  float* to = d.partials + split * d.partial_stride + c;
+  store_tap_sums(d, sum, tap0, split, c);
+}
+
+// The same for kernels of up to three lines of three taps, by runs of adjacent outputs.
+struct DepthwiseRuns {
+  DepthwisePass d;
+  int runs;
+  Divider by_runs;
+};
+template <int stride>
+__global__ void __launch_bounds__(threads)
+    depthwise_run_weights_kernel(const __grid_constant__ DepthwiseRuns r) {
+  wait_for_predecessor();
+  constexpr int side = 3;
+  const DepthwisePass& d = r.d;
+  const Lanes n = lanes_of(d.out.pitch);
+  const int split = blockIdx.x, row = threadIdx.x / n.lanes;
+  const int c = (blockIdx.y * n.lanes + threadIdx.x % n.lanes) * 4;
+  TapSums sum = {};
+  const std::int64_t all = std::int64_t{d.count} * d.out.height * r.runs;
+  const auto begin = static_cast<int>(all * split / d.splits);
+  const auto end = static_cast<int>(all * (split + 1) / d.splits);
+  for (int run = begin + row; c < d.out.pitch && run < end; run += n.rows) {
+    const int line = r.by_runs.quotient(run), x0 = (run - line * r.runs) * side_by_side;
+    const int sample = d.by_out_height.quotient(line);
+    const int top = (line - sample * d.out.height) * d.stride_h - d.pad_top;
+    const float* gradients = d.gradient + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
+    const float* from = d.input + std::int64_t{sample} * d.in.floats() + c;
+    float4 g[side_by_side];
 #pragma unroll
-  for (int t = 0; t <= taps_at_once; ++t) {
-    const bool bias = t == taps_at_once;
-    if (bias ? tap0 > 0 || !d.bias : t >= taps) continue;
-    __syncthreads();
-    sums[threadIdx.x] = sum[t];
-    __syncthreads();
-    if (row > 0 || !real) continue;
-    float4 total = sum[t];
-    for (int other = 1; other < n.rows; ++other) total = total + sums[other * n.lanes + lane];
-    store4(to + (bias ? d.taps() : tap0 + t) * d.out.pitch, total);
+    for (int k = 0; k < side_by_side; ++k) {
+      g[k] = x0 + k < d.out.width ? load4(gradients + k * d.out.pitch) : float4{};
+      sum[taps_at_once] = sum[taps_at_once] + g[k];
+    }
+#pragma unroll
+    for (int ky = 0; ky < side; ++ky) {
+      if (ky >= d.kernel_h || static_cast<unsigned>(top + ky) >= d.in.height) continue;
+      float4 x[(side_by_side - 1) * stride + side];
+      load_columns(x, from + (top + ky) * d.in.width * d.in.pitch, x0 * stride - d.pad_left, d.in);
+#pragma unroll
+      for (int kx = 0; kx < side; ++kx)
+#pragma unroll
+        for (int k = 0; k < side_by_side; ++k)
+          sum[ky * side + kx] = sum[ky * side + kx] + g[k] * x[k * stride + kx];
+    }
   }
+  store_tap_sums(d, sum, 0, split, c);
 }
 
 }  // namespace
@@ -182,10 +293,10 @@ int depthwise_splits(const DepthwisePass& d, std::int64_t count, int multiproces
 }
 
 cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream) {
-  const std::int64_t runs = (d.out.width + side_by_side - 1) / side_by_side;
-  return launch(depthwise_kernel,
-                blocks_for(std::int64_t{d.count} * d.out.height * runs * (d.out.pitch / 4)),
-                threads, 0, stream, d);
+  DepthwiseLines lines{d.in, d.out, d.kernel_h, d.kernel_w, d.stride_h, d.stride_w};
+  lines.pad_top = d.pad_top, lines.pad_left = d.pad_left, lines.relu = d.relu;
+  lines.from = d.input, lines.weights = d.weights, lines.bias = d.bias, lines.to = d.output;
+  return launch_lines(lines, d.count, stream);
 }
 
 cudaError_t launch_depthwise_mask(const DepthwisePass& d, cudaStream_t stream) {
@@ -193,17 +304,35 @@ cudaError_t launch_depthwise_mask(const DepthwisePass& d, cudaStream_t stream) {
                 stream, d);
 }
 cudaError_t launch_depthwise_weights(const DepthwisePass& d, cudaStream_t stream) {
+  const auto groups = static_cast<unsigned>(lanes_of(d.out.pitch).groups);
+  if (d.kernel_w == 3 && d.kernel_h <= 3 && d.stride_w <= 2) {
+    const int runs = runs_of(d.out.width);
+    const DepthwiseRuns r{d, runs, Divider(static_cast<std::uint32_t>(runs))};
+    return launch(
+        d.stride_w == 1 ? depthwise_run_weights_kernel<1> : depthwise_run_weights_kernel<2>,
+        dim3(static_cast<unsigned>(d.splits), groups), threads, 0, stream, r);
+  }
   return launch(depthwise_weights_kernel,
-                dim3(tap_groups(d) * d.splits, lanes_of(d.out.pitch).groups), threads, 0, stream,
+                dim3(static_cast<unsigned>(tap_groups(d) * d.splits), groups), threads, 0, stream,
                 d);
 }
 cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream) {
+  if (d.stride_h == 1 && d.stride_w == 1) {
+    DepthwiseLines lines{d.out, d.in, d.kernel_h, d.kernel_w, 1, 1};
+    lines.pad_top = d.kernel_h - 1 - d.pad_top, lines.pad_left = d.kernel_w - 1 - d.pad_left;
+    lines.turned = true, lines.from = d.gradient, lines.weights = d.weights;
+    lines.to = d.input_gradient;
+    return launch_lines(lines, d.count, stream);
+  }
   const Lanes in = lanes_of(d.in.pitch);
   constexpr std::int64_t most_blocks = 1 << 14;
   const std::int64_t positions = std::int64_t{d.count} * d.in.height * d.in.width;
   const auto blocks =
       static_cast<unsigned>(std::min((positions + in.rows - 1) / in.rows, most_blocks));
-  return launch(depthwise_data_kernel, dim3(blocks, in.groups), threads, 0, stream, d);
+  const DepthwiseData data{d, Divider(static_cast<std::uint32_t>(d.stride_h)),
+                           Divider(static_cast<std::uint32_t>(d.stride_w))};
+  return launch(depthwise_data_kernel, dim3(blocks, static_cast<unsigned>(in.groups)), threads, 0,
+                stream, data);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -1,4 +1,5 @@
 #include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/dropout_gradient.h"
 #include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/rows.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
@@ -8,22 +9,6 @@ namespace {
 
 constexpr int threads = row_threads;
 static_assert(threads == each_threads);
-
-// A row's sample, line and column.
-struct Positions {
-  Divider by_width, by_height;
-  Positions() = default;
-  Positions(int height, int width)
-      : by_width(static_cast<std::uint32_t>(width)),
-        by_height(static_cast<std::uint32_t>(height)) {}
-#ifdef __CUDACC__
-  __device__ int3 of(int row) const {
-    const int line = by_width.quotient(row), sample = by_height.quotient(line);
-    return {row - line * static_cast<int>(by_width.divisor),
-            line - sample * static_cast<int>(by_height.divisor), sample};
-  }
-#endif
-};
 
 struct Gather {
   Source source;
@@ -74,41 +59,28 @@ __global__ void __launch_bounds__(threads)
 }
 
 // Forward and backward alike: the mask is regenerated, which is faster than storing and loading it.
-struct DropoutRows {
-  DropoutPass d;
-  RowShares shares;
-  Positions positions;
-};
-__global__ void __launch_bounds__(threads) dropout_kernel(const __grid_constant__ DropoutRows r) {
-  wait_for_predecessor();
-  const DropoutPass& d = r.d;
-  r.shares.each([&](int row, int c) {
-    const int3 p = r.positions.of(row);
-    const std::int64_t at = std::int64_t{row} * d.padded + c;
-    const float4 x = load4(d.from + at);
-    const float from[4] = {x.x, x.y, x.z, x.w};
-    float to[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      to[i] = c + i < d.channels &&
-                      survives(d.mask, p.z, (p.y * d.mask.full_width + p.x) * d.channels + c + i)
-                  ? from[i] * d.mask.scale
-                  : 0.f;
-    store4(d.to + at, {to[0], to[1], to[2], to[3]});
-  });
-}
-
-// If a sample's layout matches its numbering, one random number decides four elements.
-struct DropoutWhole {
-  DropoutPass d;
+// One random number decides four elements, 16 apart in a sample's numbering, which includes dead
+// positions but no padding.
+struct DropoutNumbers {
+  DropoutGradient g;
   std::uint32_t quads;  // random numbers per sample
-  Divider by_quads;
-  bool few;  // the total is below 2^31
+  Divider by_quads, by_channels, by_width;
+  int height;
+  bool few;    // the total is below 2^31
+  bool whole;  // a sample's layout is its numbering
 };
 __global__ void __launch_bounds__(threads)
-    dropout_whole_kernel(const __grid_constant__ DropoutWhole w) {
+    dropout_kernel(const __grid_constant__ DropoutNumbers w) {
   wait_for_predecessor();
-  const DropoutPass& d = w.d;
+  const DropoutPass& d = w.g.pass;
+  // The place in the sample of its element e, or -1.
+  const auto place = [&](std::uint32_t e) {
+    if (w.whole) return e < d.sample_floats ? static_cast<int>(e) : -1;
+    const int position = w.by_channels.quotient(static_cast<int>(e));
+    const int y = w.by_width.quotient(position), x = position - y * w.by_width.divisor;
+    if (y >= w.height || x >= d.width) return -1;
+    return (y * d.width + x) * d.padded + static_cast<int>(e) - position * d.channels;
+  };
   EACH(i, std::int64_t{d.count} * w.quads) {
     const int sample =
         w.few ? w.by_quads.quotient(static_cast<int>(i)) : static_cast<int>(i / w.quads);
@@ -116,14 +88,25 @@ __global__ void __launch_bounds__(threads)
     const std::uint32_t e = quad / 16 * 64 + quad % 16;
     const uint4 words = dropout_words(d.mask, sample, e);
     const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
-    const std::int64_t at = sample * d.sample_floats + e;
-    float v[4];
+    const std::int64_t begin = sample * d.sample_floats;
+    int at[4];
+    float v[4], y[4] = {};
 #pragma unroll
-    for (int k = 0; k < 4; ++k) v[k] = e + 16 * k < d.sample_floats ? d.from[at + 16 * k] : 0.f;
+    for (int k = 0; k < 4; ++k) {
+      at[k] = place(e + 16 * k);
+      v[k] = at[k] >= 0 ? d.from[begin + at[k]] : 0.f;
+      if (w.g.function != Function::linear && at[k] >= 0) y[k] = w.g.value[begin + at[k]];
+    }
 #pragma unroll
-    for (int k = 0; k < 4; ++k)
-      if (e + 16 * k < d.sample_floats)
-        d.to[at + 16 * k] = word[k] >= d.mask.threshold ? v[k] * d.mask.scale : 0.f;
+    for (int k = 0; k < 4; ++k) {
+      if (at[k] < 0) continue;
+      const float kept = word[k] >= d.mask.threshold ? v[k] * d.mask.scale : 0.f;
+      float* to = d.to + begin + at[k];
+      *to = through_activation(w.g.function, y[k], kept);
+      // The last channel also clears the padding behind it.
+      if (d.channels != d.padded && (at[k] + 1) % d.padded == d.channels)
+        for (int c = d.channels; c < d.padded; ++c) to[c + 1 - d.channels] = 0;
+    }
   }
 }
 
@@ -277,17 +260,20 @@ cudaError_t launch_activation_backward(const Elementwise& e, cudaStream_t stream
   return launch(activation_backward_kernel, blocks_for(e.count / 4), threads, 0, stream, e);
 }
 cudaError_t launch_dropout(const DropoutPass& d, cudaStream_t stream) {
-  if (d.channels == d.padded && d.width == static_cast<int>(d.mask.full_width)) {
-    DropoutWhole w{d, static_cast<std::uint32_t>((d.sample_floats + 63) / 64 * 16), {}, false};
-    w.by_quads = Divider(w.quads);
-    const std::int64_t numbers = std::int64_t{d.count} * w.quads;
-    w.few = numbers < std::int64_t{1} << 31;
-    return launch(dropout_whole_kernel, blocks_for(numbers), threads, 0, stream, w);
-  }
-  const int height = static_cast<int>(d.sample_floats / d.padded) / d.width;
-  const DropoutRows r{d, RowShares(std::int64_t{d.count} * height * d.width, d.padded),
-                      Positions(height, d.width)};
-  return launch(dropout_kernel, r.shares.blocks(), threads, 0, stream, r);
+  return launch_dropout_gradient({d, Function::linear, nullptr}, stream);
+}
+cudaError_t launch_dropout_gradient(const DropoutGradient& g, cudaStream_t stream) {
+  const DropoutPass& d = g.pass;
+  DropoutNumbers w{g};
+  w.height = static_cast<int>(d.sample_floats / d.padded) / d.width;
+  const auto numbered = static_cast<std::uint32_t>(w.height * d.channels) * d.mask.full_width;
+  w.quads = (numbered + 63) / 64 * 16, w.by_quads = Divider(w.quads);
+  w.by_channels = Divider(static_cast<std::uint32_t>(d.channels));
+  w.by_width = Divider(d.mask.full_width);
+  const std::int64_t numbers = std::int64_t{d.count} * w.quads;
+  w.few = numbers < std::int64_t{1} << 31;
+  w.whole = d.channels == d.padded && d.width == static_cast<int>(d.mask.full_width);
+  return launch(dropout_kernel, blocks_for(numbers), threads, 0, stream, w);
 }
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.out_h, p.out_w);

@@ -8,7 +8,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int few_threads = 256, few_positions = 4;  // positions per thread
+constexpr int few_threads = 256, most_positions = 4;  // positions per thread
 constexpr int filters_each = 8, most_lanes = 8;
 constexpr int most_shared = 48 * 1024;
 constexpr int outside = -30000;  // a row that no tap brings into the image
@@ -32,7 +32,7 @@ __device__ void add_products(float4& sum, float4 w, float x) {
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
 }
 
-template <int channels, bool special>
+template <int channels, bool special, int few_positions>
 __global__ void __launch_bounds__(few_threads, 3)
     few_channels_kernel(const __grid_constant__ FewChannels p) {
   extern __shared__ __align__(16) float kernel[];  // (tap, channel, filter)
@@ -109,12 +109,12 @@ __global__ void __launch_bounds__(few_threads, 3)
   }
 }
 
-template <bool special>
+template <bool special, int positions>
 auto kernel_of(int channels) {
-  return channels == 1   ? few_channels_kernel<1, special>
-         : channels == 2 ? few_channels_kernel<2, special>
-         : channels == 3 ? few_channels_kernel<3, special>
-                         : few_channels_kernel<4, special>;
+  return channels == 1   ? few_channels_kernel<1, special, positions>
+         : channels == 2 ? few_channels_kernel<2, special, positions>
+         : channels == 3 ? few_channels_kernel<3, special, positions>
+                         : few_channels_kernel<4, special, positions>;
 }
 
 int shared_bytes(const ConvShape& shape, int channels, int lanes) {
@@ -143,13 +143,21 @@ FewChannels few_channels_part(const ConvShape& shape, int channels, int count) {
 }
 
 cudaError_t launch_few_channels(const FewChannels& p, cudaStream_t stream) {
-  const int rows = few_threads / p.filter_lanes * few_positions;
   const std::int64_t positions = std::int64_t{p.count} * p.shape.positions();
-  const auto blocks = static_cast<int>((positions + rows - 1) / rows) * p.filter_tiles;
+  const auto blocks_of = [&](int each) {
+    const int rows = few_threads / p.filter_lanes * each;
+    return static_cast<int>((positions + rows - 1) / rows) * p.filter_tiles;
+  };
   const int bytes = shared_bytes(p.shape, p.channels, p.filter_lanes);
   const bool special = p.function != Function::linear || p.value_terms.terms > 0;
-  const auto kernel = special ? kernel_of<true>(p.channels) : kernel_of<false>(p.channels);
-  return launch(kernel, blocks, few_threads, bytes, stream, p);
+  // Several positions share the reads of the kernel; one keeps more of the chip busy.
+  constexpr int busy = 4;  // blocks of a multiprocessor
+  if (blocks_of(most_positions) < busy * current_chip().multiprocessors)
+    return launch(special ? kernel_of<true, 1>(p.channels) : kernel_of<false, 1>(p.channels),
+                  blocks_of(1), few_threads, bytes, stream, p);
+  return launch(special ? kernel_of<true, most_positions>(p.channels)
+                        : kernel_of<false, most_positions>(p.channels),
+                blocks_of(most_positions), few_threads, bytes, stream, p);
 }
 
 }  // namespace sweetspot::engine::cuda

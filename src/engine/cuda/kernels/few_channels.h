@@ -22,4 +22,46 @@ bool few_channels_support(const ConvShape& shape, int channels);
 FewChannels few_channels_part(const ConvShape& shape, int channels, int count);
 cudaError_t launch_few_channels(const FewChannels& part, cudaStream_t stream);
 
+// The input gradient of a convolution over a few more (few_channels_gradient.cu).
+constexpr int most_gradient_channels = 8;
+struct FewChannelsGradient {
+  ConvShape shape;
+  int channels;
+  std::int64_t positions;  // of all inputs
+  Divider by_in, by_in_w, by_stride_h, by_stride_w, by_filters;
+  int lane_bits;  // log2 of the threads that share a position
+  int turns;      // positions of each
+  const float *gradient, *weights;
+  const std::uint8_t* code;  // null: all gradients pass
+  float scale;               // of the input's dropout
+  Function input_function;   // of the input, as in GemmPart
+  const float* input;
+  float* input_gradient;
+};
+bool few_channels_gradient_support(const ConvShape& shape, int channels);
+FewChannelsGradient few_channels_gradient_part(const ConvShape& shape, int channels, int count);
+cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaStream_t stream);
+
+// The weight gradient of one over up to four channels (few_channels_weights.cu).
+struct FewChannelsWeights {
+  ConvShape shape;
+  int channels, positions;
+  Divider by_out, by_out_w;
+  int width, chunks;   // taps of a thread, and threads per line of the kernel
+  int vectors, tiles;  // of four filters: of a block, and blocks for all
+  int sharers, groups;
+  int splits, share;  // of the positions
+  const float *input, *gradient;
+  const std::uint8_t* code;  // null: all gradients pass
+  float* partials;
+  std::int64_t partial_stride;
+  bool bias;
+  StepState* state;  // set if the gradient is not finite
+};
+bool few_channels_weights_support(const ConvShape& shape, int channels);
+FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channels, int count,
+                                             int multiprocessors);
+double few_channels_weights_clocks(const FewChannelsWeights& part, int multiprocessors);
+cudaError_t launch_few_channels_weights(const FewChannelsWeights& part, cudaStream_t stream);
+
 }  // namespace sweetspot::engine::cuda

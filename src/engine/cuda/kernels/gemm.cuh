@@ -115,17 +115,20 @@ __device__ void each_finished(const GemmPart& p, int tile, int split, typename T
         return;
     const int group = m0 + warp % T::warps_m * T::warp_rows;
     const int column = n0 + warp / T::warps_m * 32;
+    // From local memory in a loop: unrolled, the epilogue would be up to eight copies of its code,
+    // and fetching instructions that run once takes longer than all else in a small product.
+    constexpr int parts = 2 * T::sixteens;
+    Finished staged[parts];
 #pragma unroll
-    for (int half = 0; half < T::sixteens / 2; ++half)
+    for (int part = 0; part < parts; ++part)
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        Finished v;
+      for (int i = 0; i < 4; ++i)
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-#pragma unroll
-          for (int e = 0; e < 2; ++e) v[i][e] = sums[2 * half + i / 2][j][i % 2 * 2 + e];
-        finish(group + 32 * half, g, column + 8 * j + 2 * t, v);
-      }
+        for (int e = 0; e < 2; ++e)
+          staged[part][i][e] = sums[part / 4 * 2 + i / 2][part % 4][i % 2 * 2 + e];
+#pragma unroll 1
+    for (int part = 0; part < parts; ++part)
+      finish(group + part / 4 * 32, g, column + part % 4 * 8 + 2 * t, staged[part]);
   } else {
     float2* slices = static_cast<float2*>(shared);  // (warp, j, i, lane)
 #pragma unroll

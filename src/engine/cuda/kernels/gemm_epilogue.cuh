@@ -99,7 +99,7 @@ __device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finis
       finish_pooled<special>(p, sample, window - sample * p.by_windows.divisor, n, v);
     return;
   }
-#pragma unroll
+#pragma unroll 1  // as in each_finished
   for (int i = 0; i < 4; ++i) {
     const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
     if (sample < p.count)

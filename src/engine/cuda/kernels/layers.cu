@@ -2,13 +2,14 @@
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
 #include "engine/cuda/kernels/loss.cuh"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/planes.cuh"
 
-// Elementwise layers and those that move values: one thread per output element.
+// Elementwise layers, layer normalisation and penalties.
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads = each_threads;
+static_assert(threads == row_threads);
 
 using Kind = engine::ElementFunction::Kind;
 constexpr float selu_scale = 1.05070098f, selu_alpha = 1.67326324f;
@@ -132,116 +133,19 @@ cudaError_t launch_with_dropout(const FunctionPass& f, cudaStream_t stream) {
   return launch(function_dropout_kernel<backward>, blocks_for(q.all), threads, 0, stream, q);
 }
 
-__global__ void scale_shift_kernel(const __grid_constant__ ScaleShift s) {
+__global__ void scale_shift_kernel(const __grid_constant__ Rows<ScaleShift> r) {
   wait_for_predecessor();
-  EACH(i, s.count)
-  s.to[i] = i % s.padded < s.channels ? s.from[i] * s.scale + s.shift : 0.f;
+  const ScaleShift& s = r.pass;
+  r.shares.each([&](int row, int c) {
+    const std::int64_t at = std::int64_t{row} * s.padded + c;
+    const float4 v = each(load4(s.from + at), [&](float x) { return x * s.scale + s.shift; });
+    store4(s.to + at, without_padding(v, c, s.channels));
+  });
 }
 
-// The position of element i of a tensor.
-struct At {
-  std::int64_t sample;
-  int y, x, c;
-};
-__device__ At at(const Plane& p, std::int64_t i) {
-  const std::int64_t position = i / p.pitch;
-  const int c = static_cast<int>(i - position * p.pitch);
-  const std::int64_t line = position / p.width;
-  const std::int64_t sample = line / p.height;
-  return {sample, static_cast<int>(line - sample * p.height),
-          static_cast<int>(position - line * p.width), c};
-}
-__device__ std::int64_t index(const Plane& p, std::int64_t sample, int y, int x, int c) {
-  return ((sample * p.height + y) * p.width + x) * p.pitch + c;
-}
-
-// Elements e and e + 16 of each 32 are a Box-Muller pair, as on the CPU.
-__global__ void noise_kernel(const __grid_constant__ NoisePass n) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{n.count} * n.plane.floats()) {
-    const At a = at(n.plane, i);
-    float noise = 0;
-    if (a.c < n.plane.channels) {
-      const auto e =
-          static_cast<std::uint32_t>((a.y * n.mask.full_width + a.x) * n.plane.channels + a.c);
-      const uint4 words = dropout_words(n.mask, static_cast<std::uint32_t>(a.sample), e);
-      const bool upper = e / 32 % 2;
-      const std::uint32_t first = upper ? words.z : words.x, second = upper ? words.w : words.y;
-      const float u = (static_cast<float>(first >> 8) + 1) * 0x1p-24f;
-      const float v = static_cast<float>(second >> 8) * 0x1p-24f - 0.5f;
-      float sine, cosine;
-      sincospif(2 * v, &sine, &cosine);
-      noise = n.stddev * sqrtf(-2 * logf(u)) * (e / 16 % 2 ? sine : cosine);
-    }
-    n.to[i] = n.from[i] + noise;
-  }
-}
-
-__global__ void channel_dropout_kernel(const __grid_constant__ NoisePass n) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{n.count} * n.plane.floats()) {
-    const At a = at(n.plane, i);
-    const bool keep =
-        a.c < n.plane.channels &&
-        survives(n.mask, static_cast<std::uint32_t>(a.sample), static_cast<std::uint32_t>(a.c));
-    n.to[i] = keep ? n.from[i] * n.mask.scale : 0.f;
-  }
-}
-
-__global__ void border_kernel(const __grid_constant__ BorderPass b) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{b.count} * b.out.floats()) {
-    const At a = at(b.out, i);
-    const int y = a.y - b.top, x = a.x - b.left;
-    const bool inside = y >= 0 && x >= 0 && y % b.spread_h == 0 && x % b.spread_w == 0 &&
-                        y / b.spread_h < b.in.height && x / b.spread_w < b.in.width;
-    b.to[i] = inside ? b.from[index(b.in, a.sample, y / b.spread_h, x / b.spread_w, a.c)] : 0.f;
-  }
-}
-__global__ void border_backward_kernel(const __grid_constant__ BorderPass b) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{b.count} * b.in.floats()) {
-    const At a = at(b.in, i);
-    const int y = a.y * b.spread_h + b.top, x = a.x * b.spread_w + b.left;
-    const bool inside = y >= 0 && x >= 0 && y < b.out.height && x < b.out.width;
-    b.to[i] = inside ? b.from[index(b.out, a.sample, y, x, a.c)] : 0.f;
-  }
-}
-
-__global__ void repeat_kernel(const __grid_constant__ RepeatPass r) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{r.count} * r.out.floats()) {
-    const At a = at(r.out, i);
-    r.to[i] = a.c < r.out.channels
-                  ? r.from[index(r.in, a.sample, a.y / r.height, a.x / r.width, a.c / r.channels)]
-                  : 0.f;
-  }
-}
-__global__ void repeat_backward_kernel(const __grid_constant__ RepeatPass r) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{r.count} * r.in.floats()) {
-    const At a = at(r.in, i);
-    float sum = 0;
-    // Parts of the last repeated row and column may be dead.
-    for (int y = a.y * r.height; y < min((a.y + 1) * r.height, r.out.height); ++y)
-      for (int x = a.x * r.width; x < min((a.x + 1) * r.width, r.out.width); ++x)
-        for (int c = a.c * r.channels; a.c < r.in.channels && c < (a.c + 1) * r.channels; ++c)
-          sum += r.from[index(r.out, a.sample, y, x, c)];
-    r.to[i] = sum;
-  }
-}
-
-__global__ void rearrange_kernel(const __grid_constant__ RearrangePass r) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{r.count} * r.out.floats()) {
-    const At a = at(r.out, i);
-    const int e = a.y * r.strides[0] + a.x * r.strides[1] + a.c * r.strides[2];
-    const int position = e / r.in.channels;
-    r.to[i] = a.c < r.out.channels
-                  ? r.from[a.sample * r.in.floats() + std::int64_t{position} * r.in.pitch +
-                           (e - position * r.in.channels)]
-                  : 0.f;
-  }
+// Whether value i of a group is not padding.
+__device__ bool counts(const LayerNormPass& n, int i) {
+  return n.channels == n.pitch || i % n.pitch < n.channels;
 }
 
 // One warp per group.
@@ -257,12 +161,12 @@ __global__ void layer_norm_kernel(const __grid_constant__ LayerNormPass n) {
     for (int i = lane; i < n.floats; i += 32) sum += x[i];
     const float mean = warp_sum(sum) / count;
     for (int i = lane; i < n.floats; i += 32)
-      if (i % n.pitch < n.channels) squares += (x[i] - mean) * (x[i] - mean);
+      if (counts(n, i)) squares += (x[i] - mean) * (x[i] - mean);
     const float rate = 1 / sqrtf(warp_sum(squares) / count + n.epsilon);
     if (lane == 0 && n.mean) n.mean[group] = mean, n.rate[group] = rate;
     for (int i = lane; i < n.floats; i += 32)
       n.output[group * n.floats + i] =
-          i % n.pitch < n.channels
+          counts(n, i)
               ? (x[i] - mean) * rate * (n.gamma ? n.gamma[i] : 1.f) + (n.beta ? n.beta[i] : 0.f)
               : 0.f;
   }
@@ -279,14 +183,14 @@ __global__ void layer_norm_data_kernel(const __grid_constant__ LayerNormPass n) 
     const float mean = n.mean[group], rate = n.rate[group];
     float sum = 0, product = 0;
     for (int i = lane; i < n.floats; i += 32) {
-      if (i % n.pitch >= n.channels) continue;
+      if (!counts(n, i)) continue;
       const float scaled = g[i] * (n.gamma ? n.gamma[i] : 1.f);
       sum += scaled, product += scaled * (x[i] - mean) * rate;
     }
     sum = warp_sum(sum) / count, product = warp_sum(product) / count;
     for (int i = lane; i < n.floats; i += 32)
       n.input_gradient[group * n.floats + i] =
-          i % n.pitch < n.channels
+          counts(n, i)
               ? rate * (g[i] * (n.gamma ? n.gamma[i] : 1.f) - sum - (x[i] - mean) * rate * product)
               : 0.f;
   }
@@ -302,7 +206,7 @@ __global__ void layer_norm_weights_kernel(const __grid_constant__ LayerNormPass 
   const int i = blockIdx.x % blocks * columns + lane, share = threadIdx.x / columns;
   const std::int64_t begin = n.groups * split / n.splits, end = n.groups * (split + 1) / n.splits;
   float product = 0, sum = 0;
-  if (i < n.floats && i % n.pitch < n.channels)
+  if (i < n.floats && counts(n, i))
     for (std::int64_t group = begin + share; group < end; group += shares) {
       const float g = n.gradient[group * n.floats + i];
       sum += g;
@@ -317,17 +221,22 @@ __global__ void layer_norm_weights_kernel(const __grid_constant__ LayerNormPass 
   if (n.beta_partials) n.beta_partials[std::int64_t{split} * n.floats + i] = sum;
 }
 
-__global__ void prelu_kernel(const __grid_constant__ PreluPass p) {
+__global__ void prelu_kernel(const __grid_constant__ Rows<PreluPass> r) {
   wait_for_predecessor();
-  EACH(i, std::int64_t{p.count} * p.plane.floats()) {
-    const At a = at(p.plane, i);
-    const float x = p.input[i];
-    const float alpha = a.c < p.plane.channels
-                            ? p.alpha[a.y * p.stride_y + a.x * p.stride_x + a.c * p.stride_c]
-                            : 0.f;
-    if (p.output) p.output[i] = x > 0 ? x : alpha * x;
-    if (p.input_gradient) p.input_gradient[i] = x > 0 ? p.gradient[i] : alpha * p.gradient[i];
-  }
+  const PreluPass& p = r.pass;
+  r.shares.each([&](int row, int c) {
+    const int3 at = r.positions.of(row);
+    const std::int64_t place = std::int64_t{row} * p.plane.pitch + c;
+    const float* alphas = p.alpha + at.y * p.stride_y + at.x * p.stride_x;
+    const auto alpha = [&](int i) {
+      return c + i < p.plane.channels ? alphas[(c + i) * p.stride_c] : 0.f;
+    };
+    const float4 x = load4(p.input + place), a{alpha(0), alpha(1), alpha(2), alpha(3)};
+    const float4 slope{x.x > 0 ? 1.f : a.x, x.y > 0 ? 1.f : a.y, x.z > 0 ? 1.f : a.z,
+                       x.w > 0 ? 1.f : a.w};
+    if (p.output) store4(p.output + place, x * slope);
+    if (p.input_gradient) store4(p.input_gradient + place, load4(p.gradient + place) * slope);
+  });
 }
 
 // One thread per alpha and split of the elements that share it.
@@ -343,17 +252,22 @@ __global__ void prelu_weights_kernel(const __grid_constant__ PreluPass p) {
     const int c0 = p.stride_c ? alpha % p.alpha_c : 0;
     const int x0 = p.stride_x ? alpha / p.alpha_c % p.alpha_w : 0;
     const int y0 = p.stride_y ? alpha / p.alpha_c / p.alpha_w : 0;
+    // The place of its k-th element. Channels, or single elements, have theirs at equal distances.
+    const auto of = [&](std::int64_t k) {
+      if (deep == 1 && high == plane.height && wide == plane.width) return k * plane.pitch + c0;
+      if (deep * high * wide == 1) return k * plane.floats() + index(plane, 0, y0, x0, c0);
+      const int c = c0 + static_cast<int>(k % deep);
+      std::int64_t rest = k / deep;
+      const int x = x0 + static_cast<int>(rest % wide);
+      rest /= wide;
+      return index(plane, static_cast<int>(rest / high), y0 + static_cast<int>(rest % high), x, c);
+    };
     float sum = 0;
     // The others are never read; some of them pad the variable.
     if (alpha < p.alphas && y0 < plane.height && x0 < plane.width)
       for (std::int64_t k = elements * split / p.splits; k < elements * (split + 1) / p.splits;
            ++k) {
-        const int c = c0 + static_cast<int>(k % deep);
-        std::int64_t rest = k / deep;
-        const int x = x0 + static_cast<int>(rest % wide);
-        rest /= wide;
-        const std::int64_t place =
-            index(plane, rest / high, y0 + static_cast<int>(rest % high), x, c);
+        const std::int64_t place = of(k);
         const float value = p.input[place];
         if (!(value > 0)) sum += p.gradient[place] * value;
       }
@@ -412,37 +326,9 @@ cudaError_t launch_function_backward(const FunctionPass& f, cudaStream_t stream)
   return launch(function_backward_kernel, blocks_for(f.count / 4), threads, 0, stream, f);
 }
 cudaError_t launch_scale_shift(const ScaleShift& s, cudaStream_t stream) {
-  return launch(scale_shift_kernel, blocks_for(s.count), threads, 0, stream, s);
+  const Rows<ScaleShift> r{s, RowShares(s.count / s.padded, s.padded), {}};
+  return launch(scale_shift_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
-cudaError_t launch_noise(const NoisePass& n, cudaStream_t stream) {
-  return launch(noise_kernel, blocks_for(std::int64_t{n.count} * n.plane.floats()), threads, 0,
-                stream, n);
-}
-cudaError_t launch_channel_dropout(const NoisePass& n, cudaStream_t stream) {
-  return launch(channel_dropout_kernel, blocks_for(std::int64_t{n.count} * n.plane.floats()),
-                threads, 0, stream, n);
-}
-cudaError_t launch_border(const BorderPass& b, cudaStream_t stream) {
-  return launch(border_kernel, blocks_for(std::int64_t{b.count} * b.out.floats()), threads, 0,
-                stream, b);
-}
-cudaError_t launch_border_backward(const BorderPass& b, cudaStream_t stream) {
-  return launch(border_backward_kernel, blocks_for(std::int64_t{b.count} * b.in.floats()), threads,
-                0, stream, b);
-}
-cudaError_t launch_repeat(const RepeatPass& r, cudaStream_t stream) {
-  return launch(repeat_kernel, blocks_for(std::int64_t{r.count} * r.out.floats()), threads, 0,
-                stream, r);
-}
-cudaError_t launch_repeat_backward(const RepeatPass& r, cudaStream_t stream) {
-  return launch(repeat_backward_kernel, blocks_for(std::int64_t{r.count} * r.in.floats()), threads,
-                0, stream, r);
-}
-cudaError_t launch_rearrange(const RearrangePass& r, cudaStream_t stream) {
-  return launch(rearrange_kernel, blocks_for(std::int64_t{r.count} * r.out.floats()), threads, 0,
-                stream, r);
-}
-
 // About four blocks per multiprocessor, each with some dozens of groups.
 int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors) {
   const std::int64_t blocks = (floats + columns - 1) / columns;
@@ -466,8 +352,8 @@ int prelu_splits(std::int64_t elements, int alphas) {
       enough_threads / alphas, 1, std::clamp<std::int64_t>(elements / 16, 1, most)));
 }
 cudaError_t launch_prelu(const PreluPass& p, cudaStream_t stream) {
-  return launch(prelu_kernel, blocks_for(std::int64_t{p.count} * p.plane.floats()), threads, 0,
-                stream, p);
+  const auto r = rows_of(p, p.count, p.plane);
+  return launch(prelu_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 cudaError_t launch_prelu_backward(const PreluPass& p, cudaStream_t stream) {
   const std::int64_t sums = p.splits * p.partial_stride;

@@ -64,12 +64,8 @@ struct Fp32 {
   __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
                                   SumsOf<sixteens>& sums) {
     constexpr int eights = 2 * sixteens;  // of rows
-    Fragments<eights> both[2];
-    both[0].load(a, b, k0);
-#pragma unroll
-    for (int step = 0; step < slice / 2; ++step) {
-      if (step + 1 < slice / 2) both[(step + 1) % 2].load(a, b, k0 + 2 * step + 2);
-      const Fragments<eights>& now = both[step % 2];
+    static_assert(slice % 4 == 0);
+    const auto add = [&](const Fragments<eights>& now) {
 #pragma unroll
       for (int i = 0; i < eights; ++i)
 #pragma unroll
@@ -78,6 +74,16 @@ struct Fp32 {
           sum += now.left[i].x * now.right[j].x;
           sum += now.left[i].y * now.right[j].y;
         }
+    };
+    // Unrolled no further: a small product runs through its code only a few times.
+    Fragments<eights> first, second;
+    first.load(a, b, k0);
+#pragma unroll 1
+    for (int k = k0; k < k0 + slice; k += 4) {
+      second.load(a, b, k + 2);
+      add(first);
+      if (k + 4 < k0 + slice) first.load(a, b, k + 4);
+      add(second);
     }
   }
   __device__ static float2 pair(const float* p) { return *reinterpret_cast<const float2*>(p); }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/cuda/kernels/params.h"
+
 // How passes over whole tensors divide the work: a tensor is rows (sample, position) of vectors of
 // four channels. A block has some vectors of each row (`columns`, so that no thread needs a
 // division to find its own) and its groups of threads iterate over the rows.
@@ -35,6 +37,22 @@ struct RowShares {
     const int vector = tile * columns + column, step = gridDim.x / tiles * groups;
     if (group >= groups || vector >= vectors) return;
     for (int row = block * groups + group; row < rows; row += step) work(row, 4 * vector);
+  }
+#endif
+};
+
+// A row's column, line and sample.
+struct Positions {
+  Divider by_width, by_height;
+  Positions() = default;
+  Positions(int height, int width)
+      : by_width(static_cast<std::uint32_t>(width)),
+        by_height(static_cast<std::uint32_t>(height)) {}
+#ifdef __CUDACC__
+  __device__ int3 of(int row) const {
+    const int line = by_width.quotient(row), sample = by_height.quotient(line);
+    return {row - line * static_cast<int>(by_width.divisor),
+            line - sample * static_cast<int>(by_height.divisor), sample};
   }
 #endif
 };

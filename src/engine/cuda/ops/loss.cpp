@@ -39,7 +39,7 @@ class HeadOp final : public LossOp {
     if (!planner.training()) return;
     logit_gradient_ =
         planner.claim_samples(static_cast<core::Bytes>(shape_.filters) * sizeof(float));
-    choice_ = choose_weight_gradient(planner.chip(), shape_, planner.micro_batch());
+    choice_ = choose_weight_gradient(planner.chip(), shape_, planner.micro_batch(), planner.math());
     partials_.weights = weights_.kernel;
     partials_.floats = std::int64_t{depth_} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     partials_.splits = choice_.splits;

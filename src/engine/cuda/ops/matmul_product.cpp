@@ -13,10 +13,10 @@ constexpr double tf32_operations = 380e12, bf16_operations = 700e12, memory_byte
 
 std::int64_t rows_of(const ConvShape& s, std::int64_t count) { return count * s.positions(); }
 
-// Whether packed bf16 operands are faster than unpacked floats, including the packing: products of
-// few rows are bound by reading the kernel.
+// Whether packed 16-bit operands are faster than unpacked floats, including the packing: products
+// of few rows are bound by reading the kernel.
 bool packs(const ConvShape& s, std::int64_t count, Math math) {
-  if (math != Math::bf16) return false;
+  if (math != Math::bf16 && math != Math::fp16) return false;
   const auto rows = static_cast<double>(rows_of(s, count)), depth = static_cast<double>(s.channels),
              columns = static_cast<double>(s.filters);
   const double operands = rows * depth + depth * columns;
@@ -24,7 +24,10 @@ bool packs(const ConvShape& s, std::int64_t count, Math math) {
     return 3 * std::max(2 * rows * depth * columns / rate,
                         (operand_bytes * operands + 4 * rows * columns) / memory_bytes);
   };
-  return seconds(bf16_operations, 2) + 6 * operands / memory_bytes < seconds(tf32_operations, 4);
+  // Bound by reading the kernel, both move the same number of bytes.
+  constexpr double margin = 1.02;
+  return margin * (seconds(bf16_operations, 2) + 6 * operands / memory_bytes) <
+         seconds(tf32_operations, 4);
 }
 
 class MatmulProduct final : public ProductOp {
@@ -98,6 +101,8 @@ class MatmulProduct final : public ProductOp {
     if (weights_.bias) list.push_back(bias_partials_);
     return list;
   }
+  bool rounds() const override { return packed_; }  // tf32 has the range of floats
+  void leave_update() override { kernel_partials_.in_place = bias_partials_.in_place = false; }
   bool reads_terms() const override { return packed_; }
   bool reads_gradient_terms() const override { return packed_ && !relu_ && !dropout_; }
 
@@ -240,9 +245,11 @@ class MatmulProduct final : public ProductOp {
 bool runs_matmul(const ConvShape& s, std::int64_t micro_batch, Math math) {
   constexpr double many = 2e8;  // multiplications: fewer are dominated by launch latency
   constexpr std::int64_t some_rows = 8;
-  return (math == Math::tf32 || math == Math::bf16) && s.taps() == 1 && s.stride_h == 1 &&
-         s.stride_w == 1 && s.pool == 1 && s.positions() == s.in_h * s.in_w &&
-         s.channels % 8 == 0 && s.filters % 8 == 0 && rows_of(s, micro_batch) >= some_rows &&
+  // In fp16 only floats in place: an overflow of packed operands would go undetected.
+  const bool in_time = math == Math::fp16 ? !packs(s, micro_batch, math) : math != Math::fp32;
+  return in_time && s.taps() == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pool == 1 &&
+         s.positions() == s.in_h * s.in_w && s.channels % 8 == 0 && s.filters % 8 == 0 &&
+         rows_of(s, micro_batch) >= some_rows &&
          static_cast<double>(rows_of(s, micro_batch)) * s.channels * s.filters >= many &&
          has_matmul();
 }

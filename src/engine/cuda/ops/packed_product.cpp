@@ -128,7 +128,10 @@ class PackedProduct final : public ProductOp {
     undo_function(pass);
     if (out_->gradient_terms.terms == 0) pack_gradient(pass);
     const PackedSizes sizes(shape_, pass.count, pass.math);
-    if (wants_input_gradient) {
+    if (wants_input_gradient && few_channels_gradient(pass.math)) {
+      run_few_channels_gradient(plain_shape(), weights_, *in_, *out_,
+                                coded_ ? pass.at<std::uint8_t>(code_) : nullptr, pass);
+    } else if (wants_input_gradient) {
       GemmPart part = common(pass, data_, sizes.data);
       part.kind = GemmKind::data, part.scale = in_->gradient_scale;
       part.input = pass.at(in_->value), part.input_function = in_->gradient_function;
@@ -155,13 +158,21 @@ class PackedProduct final : public ProductOp {
  private:
   // Here the packed operands are for the backward pass only.
   void forward_few_channels(Pass& pass) const {
-    if (pass.training && (input_ || wants_input_gradient)) pack(pass, wants_input_gradient);
-    ConvShape shape = shape_;
-    shape.channels = channels_;
-    FewChannels few = few_channels_pass(shape, relu_, weights_, *in_, *out_, pass);
+    const bool kernel = wants_input_gradient && !few_channels_gradient(pass.math);
+    if (pass.training && (input_ || kernel)) pack(pass, kernel);
+    FewChannels few = few_channels_pass(plain_shape(), relu_, weights_, *in_, *out_, pass);
     few.function = function;
     few.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
     check(launch_few_channels(few, pass.stream), "a convolution");
+  }
+
+  ConvShape plain_shape() const {
+    ConvShape shape = shape_;
+    shape.channels = channels_;
+    return shape;
+  }
+  bool few_channels_gradient(Math math) const {
+    return runs_few_channels_gradient(plain_shape(), *in_, *out_, math, true);
   }
 
   // Of the input gradient's tiles, all phases.

@@ -158,7 +158,7 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   };
   const auto plain_clocks = [&](const ProductSize& size) {
     const TileChoice choice =
-        size.weights ? choose_weight_tiles(chip, size) : choose_tiles(chip, size);
+        size.weights ? choose_weight_tiles(chip, size, c.math) : choose_tiles(chip, size, c.math);
     // Of few rounds of large tiles: 9 to 18 µs were measured where one or two were expected.
     constexpr double slow_start = 8000;
     const bool slow = packed_anyway && !size.weights && choice.tile != TileKind::small;
@@ -171,7 +171,7 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   if (!c.few_channels) {
     packed += scattered * packed_clocks(sizes.forward);
     plain += plain_clocks(forward) +
-             stored_clocks(forward, choose_tiles(chip, forward)) / (s.pool * s.pool);
+             stored_clocks(forward, choose_tiles(chip, forward, c.math)) / (s.pool * s.pool);
   }
   if (c.training) {
     packed += packed_clocks(sizes.weights) +

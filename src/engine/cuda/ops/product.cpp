@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/random.h"
-#include "engine/cuda/ops/tiles.h"
+#include "engine/cuda/ops/packed_tiles.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -79,23 +79,27 @@ class Product final : public ProductOp {
   }
 
   std::string method() const override {
-    return product_method(shape_, relu_, dropout_.has_value());
+    return product_method(shape_, relu_, dropout_.has_value()) +
+           (few_channels_ || few_weights_ ? ", few channels" : "");
   }
 
   void claim(Planner& planner) override {
     const std::int64_t count = planner.micro_batch();
-    forward_ = choose_tiles(chip_, forward_size(count));
+    forward_ = choose_tiles(chip_, forward_size(count), planner.math());
     if (!few_channels_) claim_scratch(planner, forward_, forward_size(count));
     if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
-    data_ = choose_tiles(chip_, data_size(count));
+    data_ = choose_tiles(chip_, data_size(count), planner.math());
     if (wants_input_gradient) claim_scratch(planner, data_, data_size(count));
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
     // The head blocks the gradient wherever its finished value is zero.
     coded_ = has_code() && unfinished.count == 0;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
-    choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch());
+    choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch(), planner.math());
+    few_weights_ =
+        runs_few_channels_weights(chip_, shape_, *in_, planner.micro_batch(), planner.math());
+    if (few_weights_) choice_.splits = few_weights(static_cast<int>(planner.micro_batch())).splits;
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
@@ -147,14 +151,17 @@ class Product final : public ProductOp {
     if (micro_batch > chip_.multiprocessors || 3 * micro_batch < chip_.multiprocessors ||
         !merges(first.shape(), shape_, chip_))
       return;
-    if (choose_weight_gradient(chip_, shape_, micro_batch).tile != TileKind::on_chip) return;
+    if (choose_weight_gradient(chip_, shape_, micro_batch, Math::fp32).tile != TileKind::on_chip)
+      return;
     first_ = &first, first.merged = true;
   }
 
   void backward(Pass& pass) const override {
     if (first_) return merged_backward(pass);
     undo_function(pass);
-    if (wants_input_gradient) {
+    if (wants_input_gradient && runs_few_channels_gradient(shape_, *in_, *out_, pass.math, false)) {
+      run_few_channels_gradient(shape_, weights_, *in_, *out_, common(pass).code, pass);
+    } else if (wants_input_gradient) {
       GemmPart part = common(pass);
       part.kind = GemmKind::data;
       part.scale = in_->gradient_scale, part.input_function = in_->gradient_function;
@@ -169,6 +176,7 @@ class Product final : public ProductOp {
     GemmPart part = common(pass);
     set_weight_gradient(part, choice_);
     part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
+    if (few_weights_) return run_few_weights(part, pass);
     pass.add(part);
     pass.flush();
   }
@@ -238,6 +246,21 @@ class Product final : public ProductOp {
         planner.claim(static_cast<core::Bytes>(slices * in_->gradient_stride) * sizeof(float));
   }
 
+  FewChannelsWeights few_weights(int count) const {
+    return few_channels_weights_part(shape_, in_->channels, count, chip_.multiprocessors);
+  }
+  void run_few_weights(const GemmPart& part, Pass& pass) const {
+    pass.flush();
+    const Aside aside(pass);
+    FewChannelsWeights few = few_weights(pass.count);
+    // A smaller batch has empty splits.
+    few.splits = choice_.splits, few.share = tiles(few.positions, few.splits);
+    few.input = part.input, few.gradient = part.gradient, few.code = part.code;
+    few.partials = part.partials, few.partial_stride = part.partial_stride;
+    few.bias = weights_.bias.has_value(), few.state = part.state;
+    check(launch_few_channels_weights(few, pass.stream), "a convolution's weight gradient");
+  }
+
   static void one_sample_a_block(GemmPart& part, int blocks) {
     part.tile = TileKind::on_chip, part.tiles_m = part.tiles_n = part.split_depth = 1;
     part.splits = blocks;
@@ -286,7 +309,7 @@ class Product final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   core::Bytes code_ = 0;
-  bool coded_ = false, wide_slices_ = false;
+  bool coded_ = false, wide_slices_ = false, few_weights_ = false;
   TileChoice forward_, data_;
   WeightGradient choice_;
   PartialGradients partials_;
@@ -356,8 +379,47 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
   return few;
 }
 
+bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
+                                Math math, bool packed) {
+  // A product computes a tile of 32 channels in the time of this many.
+  const int terms = packed_terms(math), most = packed ? 2 * terms : terms > 1 ? 8 : 6;
+  return in.channels <= most && few_channels_gradient_support(shape, in.channels) &&
+         !on_chip_supports(shape) && out.gradient_slices == 1 && out.gradient_terms.terms == 0 &&
+         in.gradient_terms.terms == 0;
+}
+
+void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& weights,
+                               const Tensor& in, const Tensor& out, const std::uint8_t* code,
+                               Pass& pass) {
+  pass.flush();
+  FewChannelsGradient few = few_channels_gradient_part(shape, in.channels, pass.count);
+  few.gradient = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+  few.code = code, few.scale = in.gradient_scale, few.input_function = in.gradient_function;
+  few.input = pass.at(in.value), few.input_gradient = pass.at(in.gradient);
+  check(launch_few_channels_gradient(few, pass.stream), "a convolution's gradient");
+}
+
+bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
+                               std::int64_t micro_batch, Math math) {
+  if (!few_channels_weights_support(shape, in.channels)) return false;
+  const ProductSize plain{
+      shape.depth(), shape.filters, micro_batch * shape.positions(), dense(shape), 1, true};
+  double others = expected_clocks(chip, plain, choose_weight_tiles(chip, plain, math), math);
+  if (chip.warpgroups && shape.filters % 8 == 0)
+    others = std::min(
+        others,
+        choose_packed_tiles(chip, PackedSizes(packed_shape(shape), micro_batch, math).weights, math)
+            .clocks);
+  constexpr double margin = 1.2;
+  return margin * few_channels_weights_clocks(
+                      few_channels_weights_part(shape, in.channels, static_cast<int>(micro_batch),
+                                                chip.multiprocessors),
+                      chip.multiprocessors) <
+         others;
+}
+
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
-                                      std::int64_t micro_batch) {
+                                      std::int64_t micro_batch, Math math) {
   const int multiprocessors = chip.multiprocessors;
   // Next to the input's gradient some 32 blocks fit, if the micro-batch is small.
   constexpr std::int64_t beside = 32;
@@ -375,7 +437,7 @@ WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
     return w;
   }
   const ProductSize size{s.depth(), s.filters, micro_batch * s.positions(), dense(s), 1, true};
-  const TileChoice choice = choose_weight_tiles(chip, size);
+  const TileChoice choice = choose_weight_tiles(chip, size, math);
   return {choice.tile, tiles(size.rows, tile_rows(choice.tile)),
           tiles(size.columns, tile_columns(choice.tile)), choice.splits, choice.split_depth};
 }

@@ -76,6 +76,16 @@ std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape
 bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout);
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass);
+// The same for the input's gradient, from floats, which competes with a product or with a packed
+// one; `code` may be null.
+bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
+                                Math math, bool packed);
+// The same for its weight gradient.
+bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
+                               std::int64_t micro_batch, Math math);
+void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& weights,
+                               const Tensor& in, const Tensor& out, const std::uint8_t* code,
+                               Pass& pass);
 // A dense layer of many weights with few samples.
 bool runs_thin(const ConvShape& shape, std::int64_t micro_batch);
 std::unique_ptr<ProductOp> make_thin_product(std::string name, const ConvShape& shape, bool relu,
@@ -118,7 +128,7 @@ struct WeightGradient {
   bool fine = false;
 };
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& shape,
-                                      std::int64_t micro_batch);
+                                      std::int64_t micro_batch, Math math);
 GemmPart product_part(const ConvShape& shape, int count);
 std::string product_method(const ConvShape& shape, bool relu, bool dropout);
 void set_weight_gradient(GemmPart& part, const WeightGradient& choice);

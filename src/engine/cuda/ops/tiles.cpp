@@ -30,8 +30,13 @@ double multiplications(const ProductSize& size) {
   return static_cast<double>(size.rows * size.columns * size.depth) * size.phases;
 }
 
+// In fp32 small tiles are not as far behind.
+double speed_of(const Shape& shape, Math math) {
+  return math == Math::fp32 && shape.kind == TileKind::small ? 2 * shape.speed : shape.speed;
+}
+
 // The cost of the product, in multiplications.
-double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int splits) {
+double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int splits, Math math) {
   const std::int64_t blocks = blocks_of(size, shape) * splits;
   const auto rounds =
       static_cast<double>((blocks + chip.multiprocessors - 1) / chip.multiprocessors);
@@ -41,7 +46,7 @@ double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int s
   // A block alone on its multiprocessor waits for its loads.
   const double alone = rounds < 2 ? 1.4 : 1.0;
   const double ends = 0.75 * (stage * outputs + unit);  // start-up and stores
-  return rounds * (outputs * depth / shape.speed * alone + ends);
+  return rounds * (outputs * depth / speed_of(shape, math) * alone + ends);
 }
 
 bool possible(const ProductSize& size, const Shape& shape) {
@@ -49,7 +54,8 @@ bool possible(const ProductSize& size, const Shape& shape) {
 }
 
 template <class Overhead>
-TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, Overhead overhead) {
+TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, Math math,
+                    Overhead overhead) {
   TileChoice best;
   double least = 0;
   for (const Shape& shape : shapes) {
@@ -62,7 +68,7 @@ TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, 
       if (splits > 1 && (!overhead.allows(shape, depth) ||
                          blocks_of(size, shape) * splits > overhead.rounds * chip.multiprocessors))
         break;
-      const double now = cost(chip, size, shape, splits) + overhead(shape, splits);
+      const double now = cost(chip, size, shape, splits, math) + overhead(shape, splits);
       if (least != 0 && now >= least) continue;
       least = now;
       best = {shape.kind, splits, depth};
@@ -115,11 +121,13 @@ TileChoice::Scratch TileChoice::scratch(const ProductSize& size) const {
           count};
 }
 
-TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
+TileChoice choose_tiles(const Chip& chip, const ProductSize& size, Math math) {
   if (shares_a_launch(chip, size)) {
     // For few columns, small tiles waste less than half of a wide one.
     const bool narrow = size.columns <= shape_of(TileKind::small).columns;
-    if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough_blocks(chip))
+    // In fp32 a wide tile takes so long that the whole chip must share them.
+    const int enough = math == Math::fp32 ? 2 * chip.multiprocessors : enough_blocks(chip);
+    if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough)
       return {TileKind::wide, 1, 1};
     const std::int64_t small = blocks_of(size, shape_of(TileKind::small));
     const auto splits = static_cast<int>(std::clamp<std::int64_t>(
@@ -128,7 +136,7 @@ TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
     return {TileKind::small, tiles(size.depth, depth), depth};
   }
   constexpr int most_splits = 32;
-  return cheapest(chip, size, most_splits, GatheredByTheLast{});
+  return cheapest(chip, size, most_splits, math, GatheredByTheLast{});
 }
 
 double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
@@ -137,16 +145,14 @@ double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoi
   const double rate = math == Math::fp32 ? 80 : math == Math::tf32 ? 245 : 360;
   const double floats = static_cast<double>(size.rows * size.columns);
   const Shape& shape = shape_of(choice.tile);
-  // In fp32 small tiles are not as far behind.
-  const double faster = math == Math::fp32 && choice.tile == TileKind::small ? 2 : 1;
   const double added = size.weights ? GatheredByTheUpdate{floats}(shape, choice.splits)
                                     : GatheredByTheLast{}(shape, choice.splits);
-  return (cost(chip, size, shape, choice.splits) / faster + added) / rate;
+  return (cost(chip, size, shape, choice.splits, math) + added) / rate;
 }
 
-TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size) {
+TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size, Math math) {
   if (!shares_a_launch(chip, size))
-    return cheapest(chip, size, 2 * chip.multiprocessors,
+    return cheapest(chip, size, 2 * chip.multiprocessors, math,
                     GatheredByTheUpdate{static_cast<double>(size.rows * size.columns)});
   // Each split does at least four stages, or one of the small tile's long ones, so that writing and
   // adding its partial sum stays cheap compared with computing it.

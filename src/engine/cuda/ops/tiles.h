@@ -48,9 +48,9 @@ struct TileChoice {
   Scratch scratch(const ProductSize& size) const;
 };
 // For outputs and input gradients, whose splits the kernel adds itself.
-TileChoice choose_tiles(const Chip& chip, const ProductSize& size);
+TileChoice choose_tiles(const Chip& chip, const ProductSize& size, Math math);
 // For weight gradients, whose splits the update adds.
-TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size);
+TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size, Math math);
 // On this chip.
 double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
                        Math math);

@@ -1,5 +1,7 @@
 #include "engine/cuda/ops/unfused_layers.h"
 
+#include "engine/cuda/kernels/dropout_gradient.h"
+
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -58,8 +60,10 @@ class Dropout final : public Op {
   void backward(Pass& pass) const override {
     DropoutPass d = common(pass);
     d.from = pass.at(out_->gradient), d.to = pass.at(in_->gradient);
-    check(launch_dropout(d, pass.stream), "dropout's gradient");
+    check(launch_dropout_gradient({d, in_->gradient_function, pass.at(in_->value)}, pass.stream),
+          "dropout's gradient");
   }
+  bool passes_through_function() const override { return true; }
 
  private:
   DropoutPass common(const Pass& pass) const {
