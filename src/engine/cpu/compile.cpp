@@ -175,7 +175,8 @@ class Compiler {
     const std::int64_t rows = g.out.positions();
     push(make_patches(name, g, current_, tensor({1, 1, rows * g.depth()})), false);
     DenseGeometry product;
-    product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
+    product.depth = g.depth(), product.columns = product.outputs = g.columns();
+    product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
     product.bf16 = g.bf16, product.tiles = g.tiles;
     product.wants_input_gradient = program_.training && seen_trainable_;
@@ -201,7 +202,7 @@ class Compiler {
   void add(const model::Dense& dense) {
     DenseGeometry g;
     g.depth = current_->extent.floats();
-    g.columns = round_up(dense.units, unit);
+    g.outputs = dense.units, g.columns = round_up(g.outputs, unit);
     g.weights = *variable("kernel"), g.bias = variable("bias");
     g.wants_input_gradient = program_.training && seen_trainable_;
     const std::string name = layer().name;
