@@ -30,6 +30,7 @@ struct ConvGeometry {
   bool tiles = false;        // and these run on AMX tiles
   bool compact = false;      // few input channels, stored contiguously instead of in units
   model::Shape input;        // full shape, for a raw input
+  float scale = 1, shift = 0;  // of a raw input, in front of the padding
   Extent in;                 // the part of it that is read
   Extent out;                // before pooling
   model::Window pool{1, 1};  // fused max pooling without overlap; 1×1: none

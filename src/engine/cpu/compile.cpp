@@ -45,7 +45,7 @@ class Compiler {
     if (program_.weights.trainable_floats() == 0)
       throw core::InputError(
           fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
-    if (!starts_with_conv()) push(make_input(network_.input, tensor(extents_.front())), false);
+    if (!starts_with_conv() && !rescales_for_conv()) push(make_input(network_.input, tensor(extents_.front())), false);
     first_operation_.assign(network_.layers.size(), 0);
     for (layer_ = 0; layer_ < network_.layers.size(); ++layer_) {
       first_operation_[layer_] = program_.ops.size();
@@ -65,6 +65,13 @@ class Compiler {
   bool starts_with_conv() const {
     return !network_.layers.empty() &&
            std::holds_alternative<model::Conv2D>(network_.layers.front().kind);
+  }
+  // Rescaling the batch for a convolution that copies it anyway is not an operation of its own.
+  bool rescales_for_conv() const {
+    return network_.layers.size() > 1 &&
+           std::holds_alternative<model::Rescaling>(network_.layers[0].kind) &&
+           std::holds_alternative<model::Conv2D>(network_.layers[1].kind) &&
+           conv_geometry(network_, extents_, 1).compact;
   }
   const model::Layer& layer() const { return network_.layers[layer_]; }
 
@@ -139,6 +146,11 @@ class Compiler {
   void add(const model::Conv2D& conv) {
     if (runs_transposed(network_, layer_)) return add_transposed(conv);
     ConvGeometry g = conv_geometry(network_, extents_, layer_);
+    if (layer_ == 1 && rescales_for_conv()) {
+      const auto& rescaling = std::get<model::Rescaling>(network_.layers[0].kind);
+      g.raw_input = true;
+      g.scale = static_cast<float>(rescaling.scale), g.shift = static_cast<float>(rescaling.offset);
+    }
     g.weights =
         *variable(conv.layout == model::Conv2D::Kernel::pointwise ? "pointwise_kernel" : "kernel");
     g.bias = variable("bias");
@@ -175,7 +187,8 @@ class Compiler {
     const std::int64_t rows = g.out.positions();
     push(make_patches(name, g, current_, tensor({1, 1, rows * g.depth()})), false);
     DenseGeometry product;
-    product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
+    product.depth = g.depth(), product.columns = product.outputs = g.columns();
+    product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
     product.bf16 = g.bf16, product.tiles = g.tiles;
     product.wants_input_gradient = program_.training && seen_trainable_;
@@ -201,7 +214,7 @@ class Compiler {
   void add(const model::Dense& dense) {
     DenseGeometry g;
     g.depth = current_->extent.floats();
-    g.columns = round_up(dense.units, unit);
+    g.outputs = dense.units, g.columns = round_up(g.outputs, unit);
     g.weights = *variable("kernel"), g.bias = variable("bias");
     g.wants_input_gradient = program_.training && seen_trainable_;
     const std::string name = layer().name;
@@ -262,6 +275,7 @@ class Compiler {
          false);
   }
   void add(const model::Rescaling& rescaling) {
+    if (layer_ == 0 && rescales_for_conv()) return;
     push(make_rescaling(layer().name, rescaling, current_, tensor(current_->extent)), false);
   }
   void add(const model::PReLU& prelu) {

@@ -71,6 +71,20 @@ struct Dot {
   std::int64_t x_row_stride;
 };
 
+// C[r][n] = f(bias[n] + Σ_k A[r][k] · B[n][k]) for n in [0, outputs), at most narrow_outputs, and the
+// padding after them. B is in panels of k: (depth / panel, unit, panel), its padding zero.
+constexpr std::int64_t narrow_outputs = 12;
+struct Narrow {
+  const float* a;
+  std::int64_t row_stride, rows, depth;
+  const float* b;
+  std::int64_t outputs;
+  const float* bias;  // null: none
+  bool relu;
+  float* c;
+  std::int64_t c_row_stride;
+};
+
 // Max over `slots` consecutive positions of one unit plane, with the index of the winner.
 struct PoolWindows {
   const float* in;  // (windows, slots, unit)
@@ -131,17 +145,17 @@ struct FilterOutput {
 // Standalone activations.
 enum class Function { relu, sigmoid, tanh };
 
-// (x − mean) · scale + shift of one unit of features whose values are `stride` floats apart,
+// (x − mean) · scale + shift of adjacent units of features whose values are `stride` floats apart,
 // optionally followed by ReLU.
 struct Normalise {
-  const float *mean, *scale, *shift;  // of the 16 features
-  std::int64_t positions, stride;
+  const float *mean, *scale, *shift;  // of each feature
+  std::int64_t units, positions, stride;
   bool relu;
 };
 // scale · (gradient − average − (x − mean) · slope): the backward pass through the statistics.
 struct NormaliseBack {
   const float *mean, *scale, *average, *slope;
-  std::int64_t positions, stride;
+  std::int64_t units, positions, stride;
 };
 
 // Windows over one unit's plane, with any overlap.
@@ -165,6 +179,7 @@ struct Kernels {
   void (*multiply)(const Multiply&);
   void (*outer)(const Outer&);
   void (*dot)(const Dot&);
+  void (*narrow)(const Narrow&);
   void (*pool_windows)(const PoolWindows&);
   // Zeroes gradients (windows, unit) that no winner takes and adds the rest to bias[unit].
   void (*mask_gradients)(float* gradients, const std::uint8_t* winner, std::int64_t windows,
@@ -204,6 +219,9 @@ struct Kernels {
   // Copies whole units with non-temporal stores, for another thread to read. A normal store into a
   // line that another core has read waits for that core to invalidate it.
   void (*stream)(const float* from, std::int64_t count, float* to);
+  // Copies rows of whole units, which are far apart in `from`, asking for some rows in advance.
+  void (*copy_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,
+                    std::int64_t count, float* to, std::int64_t to_stride);
   // Adds each run to its position in the frame.
   void (*add_patches)(const PatchRows&, const float* patches, float* frame);
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
@@ -219,11 +237,11 @@ struct Kernels {
                         float* to);
   // Logits into probabilities; returns Σ exp(logit − largest).
   double (*softmax)(float* values, std::int64_t count, float largest);
-  // The mean of a unit's values and Σ (x − mean)².
-  void (*moments)(const float* x, std::int64_t positions, std::int64_t stride, float* mean,
-                  float* squares);
+  // The mean of each feature's values and Σ (x − mean)².
+  void (*moments)(const float* x, std::int64_t units, std::int64_t positions, std::int64_t stride,
+                  float* mean, float* squares);
   void (*normalise)(const Normalise&, const float* x, float* y);
-  // passed = the gradient after the ReLU; sum[unit] = Σ passed, product[unit] = Σ passed · (x −
+  // passed = the gradient after the ReLU; of each feature: sum = Σ passed, product = Σ passed · (x −
   // mean).
   void (*normalise_sums)(const Normalise&, const float* x, const float* gradient, float* passed,
                          float* sum, float* product);

@@ -98,6 +98,8 @@ void dot(const Dot& d) {
   }
 }
 
+#include "engine/cpu/kernels/narrow.inl"
+
 inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* out,
                        std::uint8_t* winners, int v) {
   vec best = load(in + v);
@@ -310,6 +312,16 @@ void stream(const float* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; i += lanes) store(to + i, load(from + i));
 }
 
+void copy_rows(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t count,
+               float* to, std::int64_t to_stride) {
+  constexpr std::int64_t ahead = 8;
+  for (std::int64_t r = 0; r < rows; ++r, from += from_stride, to += to_stride)
+    for (std::int64_t i = 0; i < count; i += unit) {
+      __builtin_prefetch(from + ahead * from_stride + i);
+      for (int v = 0; v < unit; v += lanes) store(to + i + v, load(from + i + v));
+    }
+}
+
 void add_patches(const PatchRows& given, const float* patches, float* frame) {
   const PatchRows p = given;
   for (std::int64_t r = 0; r < p.rows; ++r, patches += p.depth) {
@@ -409,6 +421,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    multiply,
                                    outer,
                                    dot,
+                                   narrow,
                                    pool_windows,
                                    mask_gradients,
                                    sparse_weights,
@@ -425,6 +438,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    keep_mask,
                                    add,
                                    stream,
+                                   copy_rows,
                                    add_patches,
                                    scale_kept,
                                    bias_gradient,

@@ -53,7 +53,7 @@ ConvInput::ConvInput(const ConvGeometry& geometry, const std::vector<std::int32_
   const std::int64_t in_height = g_.raw_input ? g_.input.height : g_.in.height;
   const std::int64_t in_width = g_.raw_input ? g_.input.width : g_.in.width;
   framed_ = g_.pad_top > 0 || g_.pad_left > 0 || height_ > in_height || width_ > in_width ||
-            (g_.compact && !g_.raw_input);
+            (g_.compact && !g_.raw_input) || rescales();
   if (!framed_) height_ = in_height, width_ = in_width;
   for (const std::int32_t at : positions) {
     const std::int64_t y = at / g_.out.width * g_.strides.height,
@@ -101,6 +101,12 @@ const float* ConvInput::frame(const float* sample, std::byte* scratch) const {
       for (std::int64_t x = 0; x < columns; ++x)
         for (std::int64_t c = 0; c < channels; ++c)
           corner[y * line + x * channels + c] = sample[(y * in_width + x) * unit + c];
+    return to;
+  }
+  if (rescales()) {
+    const float scale = g_.scale, shift = g_.shift;
+    for (std::int64_t y = 0; y < lines; ++y, sample += in_width * channels, corner += line)
+      for (std::int64_t i = 0; i < columns * channels; ++i) corner[i] = sample[i] * scale + shift;
     return to;
   }
   for (std::int64_t u = 0; u < (g_.compact ? 1 : g_.in.units()); ++u)

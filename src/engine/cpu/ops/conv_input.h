@@ -14,7 +14,8 @@ std::int64_t rows_at_once(const ConvGeometry& geometry);
 
 // How a convolution reads its input: as rows, one per output position in the order the caller
 // gives, and segments, one per unit and kernel row. A padded input is copied into a frame of zeros,
-// and one of few channels is compacted; any other is read in place.
+// a batch that is to be rescaled into one too, and one of few channels is compacted; any other is
+// read in place.
 class ConvInput {
  public:
   // Scratch memory, if the input is compact.
@@ -80,6 +81,7 @@ class ConvInput {
               std::int64_t run) const;
   core::Bytes frame_bytes() const;
   std::int64_t segments() const { return static_cast<std::int64_t>(segment_offsets_.size()); }
+  bool rescales() const { return g_.scale != 1 || g_.shift != 0; }
   std::int64_t planes() const { return g_.compact ? 1 : g_.in.units(); }
 
   ConvGeometry g_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/cpu/ops/depth_split.h"
+#include "engine/cpu/ops/few_columns.h"
 #include "engine/cpu/ops/packed_outer.h"
 #include "engine/cpu/ops/rounded_rows.h"
 #include "engine/cpu/scratch.h"
@@ -55,13 +56,15 @@ class Dense final : public Op {
         bf16_(pays_in_bf16(g_, most_rows_)),
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
-        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel) {
+        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
+        narrow_(transposes_ && !splits_ && g_.outputs <= narrow_outputs) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
         static_cast<core::Bytes>(std::max(
             {by_panels_ ? g_.columns * panel : 0,
              packs_ ? PackedOuter::floats(most_rows_, g_.columns, gradient_chunk / panel) : 0,
+             narrow_ ? FewColumns::floats : 0,
              splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
     if (g_.wants_input_gradient && !bf16_)
@@ -99,6 +102,7 @@ class Dense final : public Op {
     if (bf16_)
       return phase == 0 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
                         : forward_rounded(pass, part, parts);
+    if (narrow_) return multiply_narrow(pass, share(all_rows(pass), part, parts));
     each_block(all_rows(pass), g_.columns, g_.depth, 2 * row_chunk, part, parts,
                [&](std::int64_t n, std::int64_t row, std::int64_t rows, const Range& depth) {
                  Multiply m = product(pass, {n, row, rows}, depth);
@@ -127,7 +131,8 @@ class Dense final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (bf16_) return round_weights(pass, part, parts);
-    if (!transposes_ || by_panels_ || !wants_input_gradient || !pass.training) return;
+    const bool needed = narrow_ || (wants_input_gradient && pass.training);
+    if (!transposes_ || by_panels_ || !needed) return;
     transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
                       pass.shared + shared_offset, part, parts);
   }
@@ -177,6 +182,13 @@ class Dense final : public Op {
     m.bias = g_.bias && depth.begin == 0 ? pass.weights + *g_.bias + tile.column : nullptr;
     m.c_unit_stride = unit;
     return m;
+  }
+
+  void multiply_narrow(const Pass& pass, const Range& rows) const {
+    pass.kernels->narrow({inputs(pass) + rows.begin * g_.depth, g_.depth, rows.end - rows.begin,
+                          g_.depth, pass.shared + shared_offset, g_.outputs,
+                          g_.bias ? pass.weights + *g_.bias : nullptr, g_.relu,
+                          pass.at(out_->value, 0, 0) + rows.begin * g_.columns, g_.columns});
   }
 
   template <class Visit>
@@ -375,7 +387,7 @@ class Dense final : public Op {
                     transpose(pass, i, transposed);
                 Multiply m{};
                 m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
-                m.segments = 1, m.run = g_.columns;
+                m.segments = 1, m.run = narrow_ ? g_.outputs : g_.columns;
                 m.b = by_panels_ ? transposed : pass.shared + shared_offset + k * g_.columns,
                 m.width = std::min(panel, g_.depth - k);
                 m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth,
@@ -407,6 +419,8 @@ class Dense final : public Op {
     o.g_unit_stride = unit;
     o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to, o.accumulate = adds;
+    if (narrow_)
+      return FewColumns(*pass.kernels, pass.at(working, 0, thread)).multiply(o, g_.outputs);
     if (!packs_ || all < 2 * packed_rows) return pass.kernels->outer(o);
     packed.outer.multiply(*pass.kernels, o, chunk.column);
   }
@@ -475,7 +489,7 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool splits_, transposes_, bf16_, by_panels_, packs_, pairs_gradients_ = false;
+  bool splits_, transposes_, bf16_, by_panels_, packs_, narrow_, pairs_gradients_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace sweetspot::engine::cpu {
 struct DenseGeometry {
   std::int64_t depth = 0;    // floats of an input row
   std::int64_t columns = 0;  // of an output row, padded
+  std::int64_t outputs = 0;  // of them that are not padding
   std::int64_t rows = 1;     // of a sample
   bool relu = false;
   bool bf16 = false;        // products of rounded operands, where they pay

@@ -12,13 +12,20 @@ namespace {
 class Input final : public Op {
  public:
   Input(const model::Shape& full, Tensor* out)
-      : Op("input", nullptr, out), full_(full), place_(keras_positions(out->extent)) {}
+      : Op("input", nullptr, out), full_(full), place_(keras_positions(out->extent)) {
+    for (std::size_t i = 0; i < place_.size(); ++i)
+      contiguous_ = contiguous_ && place_[i] == static_cast<std::int32_t>(i);
+  }
   std::string method() const override { return "copy into units of 16 channels"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const Extent& read = out_->extent;
     const std::int64_t run = read.width * read.channels;  // of a row
     float* to = pass.at(out_->value, sample, thread);
+    if (contiguous_ && read.height == 1) {
+      std::fill(std::copy_n(pass.inputs + sample * full_.size(), run, to), to + read.floats(), 0.f);
+      return;
+    }
     std::fill_n(to, read.floats(), 0.f);
     for (std::int64_t y = 0; y < read.height; ++y) {
       const float* from = pass.inputs + sample * full_.size() + y * full_.width * full_.channels;
@@ -30,6 +37,7 @@ class Input final : public Op {
  private:
   model::Shape full_;
   std::vector<std::int32_t> place_;
+  bool contiguous_ = true;  // a vector
 };
 
 // Linear and softmax are never separate operations.

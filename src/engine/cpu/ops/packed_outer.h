@@ -33,8 +33,7 @@ class PackedOuter {
     float* inputs = memory_ + panels_ * o.rows * panel;
     const bool new_inputs = inputs_ != o.a || depth_ != o.depth;
     if (gradients_.at(slot) != o.g)
-      for (std::int64_t r = 0; r < o.rows; ++r)
-        std::copy_n(o.g + r * o.g_row_stride, o.width, gradients + r * panel);
+      kernels.copy_rows(o.g, o.g_row_stride, o.rows, o.width, gradients, panel);
     gradients_.at(slot) = o.g, inputs_ = o.a, depth_ = o.depth;
 
     Outer some = o;
@@ -42,8 +41,8 @@ class PackedOuter {
     for (std::int64_t first = 0; first < o.rows; first += rows_at_once) {
       some.rows = std::min(rows_at_once, o.rows - first);
       if (new_inputs)
-        for (std::int64_t r = first; r < first + some.rows; ++r)
-          std::copy_n(o.a + r * o.row_stride, o.depth, inputs + r * o.depth);
+        kernels.copy_rows(o.a + first * o.row_stride, o.row_stride, some.rows, o.depth,
+                          inputs + first * o.depth, o.depth);
       some.a = inputs + first * o.depth, some.g = gradients + first * panel;
       kernels.outer(some);
       some.accumulate = true;
