@@ -27,6 +27,14 @@ struct Single {
   static vec spread(const float* x) { return broadcast(*x); }
   static vec read(const float* y) { return load(y); }
   static vec add_product(vec sum, vec x, vec y) { return sum + x * y; }
+#if SWEETSPOT_LANES == 16
+  static __mmask16 nonzero(__m512i x) {
+    return _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  }
+  // See nonzeros.inl.
+  static constexpr int listed = 1;
+  static constexpr std::int64_t sparse_percent = 43, sparse_percent_of_outer = 36;
+#endif
 };
 
 #if SWEETSPOT_LANES == 16
@@ -35,13 +43,13 @@ struct Single {
 
 void multiply(const Multiply& m) {
 #if SWEETSPOT_LANES == 16
-  if (multiplies_nonzeros(m)) return multiply_nonzeros(m);
+  if (multiplies_nonzeros<Single>(m)) return multiply_nonzeros<Single>(m);
 #endif
   multiply_any<Single>(m);
 }
 void outer(const Outer& o) {
 #if SWEETSPOT_LANES == 16
-  if (outer_of_nonzeros(o)) return outer_nonzeros(o);
+  if (outer_of_nonzeros<Single>(o)) return outer_nonzeros<Single>(o);
 #endif
   outer_any<Single>(o);
 }
