@@ -2,10 +2,12 @@
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "cli/support.h"
 #include "rendered.h"
+#include "report/table.h"
 #include "temporary_folder.h"
 #include "words.h"
 
@@ -77,6 +79,18 @@ TEST(Train, TellsTheNoiseScaleOfEachEpochWhenAsked) {
   EXPECT_EQ(json["epochs"][7]["train_loss"], plain["epochs"][7]["train_loss"]);
   asked.erase(asked.end() - 2);  // --json
   EXPECT_WORDS(without_numbers(headings_of(run(asked).out)));
+}
+
+TEST(Train, TheTableWithANoiseScaleFitsIn80Columns) {
+  for (const char* batch : {"50", "50@0,100@1"}) {
+    std::istringstream table(run({"train", "--model", "small-cnn", "--data", "synthetic:4000",
+                                  "--batch", batch, "--epochs", "2", "--noise-scale"})
+                                 .out);
+    int lines = 0;
+    for (std::string line; std::getline(table, line); ++lines)
+      EXPECT_LE(report::display_width(line), 80u) << line;
+    EXPECT_EQ(lines, 4);
+  }
 }
 
 TEST(Train, TheTableIsTheResultAndTalkStaysOffStdout) {

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bf16_sets.h"
 #include "core/random.h"
 #include "engine/cpu/kernels/kernels.h"
 
@@ -83,9 +84,72 @@ TEST_P(SparseProducts, GiveTheDenseWeightGradientBitForBit) {
   }
 }
 
+// The same in pairs of bf16, of which both must be zero.
+class SparsePairs : public SparseProducts {
+ protected:
+  void SetUp() override {
+    bf16 = sweetspot::engine::testing::bf16_kernels_of("avx512bf16");
+    if (!bf16) GTEST_SKIP() << bf16_support().reason;
+  }
+  std::vector<Bf16> rounded(const std::vector<float>& from) const {
+    std::vector<Bf16> to(from.size());
+    bf16->round(from.data(), std::ssize(from), to.data());
+    return to;
+  }
+  // Rows of `from`, `from_stride` apart, in pairs.
+  std::vector<Bf16> pairs(const std::vector<float>& from, std::int64_t from_stride,
+                          std::int64_t count, std::int64_t columns) const {
+    std::vector<Bf16> to(static_cast<std::size_t>((count + 1) / 2 * 2 * columns));
+    bf16->pair_rows(from.data(), from_stride, count, columns, to.data(), 2 * columns);
+    return to;
+  }
+  const Bf16Kernels* bf16 = nullptr;
+};
+
+TEST_P(SparsePairs, AreTheDenseOnesBitForBit) {
+  const std::vector<Bf16> left = rounded(a);
+  const std::vector<Bf16> b = pairs(values(depth * panel, 1, 2), panel, depth, panel);
+  const std::vector<float> bias = values(panel, 1, 3);
+  const std::vector<std::int32_t> places = offsets(rows, stride);
+  for (const bool adds : {false, true})
+    for (const bool relu : {false, true}) {
+      std::vector<float> c = values(rows * panel, 1, 4), dense = c;
+      Product<Bf16> m{};
+      m.a = left.data(), m.row_stride = stride, m.rows = rows, m.segments = 1, m.run = depth;
+      m.b = b.data(), m.width = panel, m.bias = adds ? nullptr : bias.data();
+      m.adds = adds, m.relu = relu;
+      m.c = c.data(), m.c_row_stride = panel, m.c_unit_stride = unit;
+      bf16->multiply(m);
+      m.row_offsets = places.data(), m.c = dense.data();
+      bf16->multiply(m);
+      EXPECT_EQ(c, dense) << adds << relu;
+    }
+}
+
+TEST_P(SparsePairs, GiveTheDenseWeightGradientBitForBit) {
+  const std::vector<Bf16> left = pairs(a, stride, rows, depth);
+  const std::vector<Bf16> g = pairs(values(rows * panel, 1, 5), panel, rows, panel);
+  const std::vector<std::int32_t> places = offsets((rows + 1) / 2, 2 * depth);
+  for (const bool accumulate : {false, true}) {
+    std::vector<float> d = values(depth * panel, 1, 6), dense = d;
+    OuterProduct<Bf16> o{};
+    o.a = left.data(), o.row_stride = 2 * depth, o.rows = (rows + 1) / 2, o.depth = depth;
+    o.g = g.data(), o.g_row_stride = 2 * panel, o.g_unit_stride = 2 * unit, o.width = panel;
+    o.d = d.data(), o.accumulate = accumulate;
+    bf16->outer(o);
+    o.row_offsets = places.data(), o.d = dense.data();
+    bf16->outer(o);
+    EXPECT_EQ(d, dense) << accumulate;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, SparseProducts,
                          ::testing::Combine(::testing::Values(13, 48, 101),
                                             ::testing::Values(32, 48, 112, 416),
+                                            ::testing::Values(0., .03, .25, .5, 1.)));
+INSTANTIATE_TEST_SUITE_P(Shapes, SparsePairs,
+                         ::testing::Combine(::testing::Values(13, 48, 101),
+                                            ::testing::Values(32, 64, 160, 416),
                                             ::testing::Values(0., .03, .25, .5, 1.)));
 
 }  // namespace

@@ -36,38 +36,68 @@ std::string number(const std::optional<double>& value) {
   return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
 }
 
+// "412", "2.2k", "14k": the table has the order of magnitude, and --json the number.
+std::string in_short(double samples) {
+  if (samples < 1000) return core::format_rounded(samples);
+  return fmt::format("{:.{}f}k", samples / 1000, samples < 10'000 ? 1 : 0);
+}
+
 // "412 (350–490)", in samples; "> 350" while the interval has no upper end.
 std::string noise_words(const native::EpochResult& e) {
-  if (e.noise && e.noise->at_least)
-    return fmt::format("> {}", core::format_rounded(*e.noise->at_least));
+  if (e.noise && e.noise->at_least) return fmt::format("> {}", in_short(*e.noise->at_least));
   if (!e.noise || !e.noise->samples) return std::string(report::unknown);
   const stats::Interval& samples = *e.noise->samples;
-  return fmt::format("{} ({}–{})", core::format_rounded(samples.mean),
-                     core::format_rounded(samples.low), core::format_rounded(samples.high));
+  return fmt::format("{} ({}–{})", in_short(samples.mean), in_short(samples.low),
+                     in_short(samples.high));
+}
+
+// A column of the table of epochs.
+struct EpochColumn {
+  report::Column column;
+  std::string (*cell)(const native::EpochResult&);
+};
+
+// With columns for a changing batch, and for a measured noise scale. That one's table omits others
+// to fit in 80 columns: --json has them all.
+std::vector<EpochColumn> epoch_columns(bool noise_scale, bool batch_changes) {
+  using E = const native::EpochResult&;
+  std::vector<EpochColumn> list;
+  const auto add = [&](report::Column column, std::string (*cell)(E)) {
+    list.push_back({std::move(column), cell});
+  };
+  add({"epoch", false, 8},
+      [](E e) { return e.complete ? std::to_string(e.epoch) : fmt::format("{} (part)", e.epoch); });
+  if (batch_changes)
+    add({"batch", false, 6}, [](E e) { return core::format_count(static_cast<double>(e.batch)); });
+  add({"loss", false, 7}, [](E e) { return number(e.train_loss); });
+  if (!noise_scale) add({"train accuracy"}, [](E e) { return percent(e.train_accuracy); });
+  add({"test loss", false, 7}, [](E e) { return number(e.test_loss); });
+  add({"test accuracy"}, [](E e) { return percent(e.test_accuracy); });
+  if (!noise_scale || !batch_changes)
+    add({"seconds", false, 8}, [](E e) { return fmt::format("{:.2f}", e.train_time.count()); });
+  if (!noise_scale) {
+    add({"samples/s", false, 9}, [](E e) { return core::format_count(e.samples_per_second()); });
+    add({"data wait"}, [](E e) { return fmt::format("{:.1f}%", 100 * e.data_wait_share()); });
+  } else {
+    add({"noise scale", false, 16}, noise_words);
+  }
+  return list;
 }
 
 // The table grows by a row per epoch; with --json it goes to stderr.
 class Display : public native::Observer {
  public:
-  // With columns for a changing batch, and for a measured noise scale.
   Display(Output& output, bool json, const native::Options& options)
       : output_(output),
         json_(json),
-        noise_scale_(options.noise_scale),
-        batch_changes_(options.batch_changes()),
-        table_(columns(noise_scale_, batch_changes_)) {}
+        columns_(epoch_columns(options.noise_scale, options.batch_changes())),
+        table_(titles()) {}
 
   void progress(const native::Progress& progress) override { line_.show(progress); }
 
   void epoch(const native::EpochResult& e) override {
-    std::vector<std::string> row{e.complete ? std::to_string(e.epoch)
-                                            : fmt::format("{} (part)", e.epoch)};
-    if (batch_changes_) row.push_back(core::format_count(static_cast<double>(e.batch)));
-    row.insert(row.end(), {number(e.train_loss), percent(e.train_accuracy), number(e.test_loss),
-                           percent(e.test_accuracy), fmt::format("{:.2f}", e.train_time.count()),
-                           core::format_count(e.samples_per_second()),
-                           fmt::format("{:.1f}%", 100 * e.data_wait_share())});
-    if (noise_scale_) row.push_back(noise_words(e));
+    std::vector<std::string> row;
+    for (const EpochColumn& column : columns_) row.push_back(column.cell(e));
     table_.add(std::move(row));
     line_.clear();
     if (!headed_) print(table_.head());
@@ -76,17 +106,9 @@ class Display : public native::Observer {
   }
 
  private:
-  static std::vector<report::Column> columns(bool noise_scale, bool batch_changes) {
-    std::vector<report::Column> list{{"epoch", false, 8}};
-    if (batch_changes) list.push_back({"batch", false, 6});
-    list.insert(list.end(), {{"loss", false, 7},
-                             {"train accuracy"},
-                             {"test loss", false, 7},
-                             {"test accuracy"},
-                             {"seconds", false, 8},
-                             {"samples/s", false, 9},
-                             {"data wait"}});
-    if (noise_scale) list.push_back({"noise scale", false, 16});
+  std::vector<report::Column> titles() const {
+    std::vector<report::Column> list;
+    for (const EpochColumn& column : columns_) list.push_back(column.column);
     return list;
   }
 
@@ -97,8 +119,9 @@ class Display : public native::Observer {
   }
 
   Output& output_;
-  bool json_, noise_scale_, batch_changes_, headed_ = false;
+  bool json_, headed_ = false;
   LiveLine line_;
+  std::vector<EpochColumn> columns_;
   report::Table table_;
 };
 

@@ -161,6 +161,9 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
       finish(pass, update, member, told);
   };
   team_.run(work);
+  if (last == Last::update)
+    prepared_version_ =
+        pass.late_gradients ? std::optional(pass.weights_version + 1) : std::nullopt;
   times.forward += forward_end - start;
   times.backward += backward_end - forward_end;
   times.update += Clock::now() - backward_end;
@@ -203,6 +206,8 @@ void Executor::evaluate(Pass& pass) {
 template <class OperationTimer>
 void Executor::prepare(const Pass& pass, int member, OperationTimer& told) {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+    if (prepared_version_ == pass.weights_version && program_.ops[i]->prepares_in_update())
+      continue;
     program_.ops[i]->prepare_part(pass, member, team_.size());
     told.did(program_.operation_of[i]);
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "core/buffer.h"
 #include "engine/cpu/compiled_plan.h"
@@ -76,7 +77,9 @@ class Executor {
   struct alignas(64) Counter {
     std::atomic<std::int64_t> taken{0};
   };
-  Range bucket_{0, 0};               // of gradients that the members apply
+  Range bucket_{0, 0};  // of gradients that the members apply
+  // Of the weights that an update has prepared for the next step.
+  std::optional<std::uint64_t> prepared_version_;
   std::unique_ptr<Counter[]> next_;  // per stage's forward and backward, one for each member
 };
 

@@ -20,6 +20,7 @@ struct Pass {
   core::Bytes scratch_stride = 0;
   float* shared = nullptr;  // weights in other layouts, rebuilt each step
   float* weights = nullptr;
+  std::uint64_t weights_version = 0;  // another one whenever they may have changed
   float* gradients = nullptr;
   float* slots = nullptr;  // partial gradients of convolutions
   std::int64_t slot_floats = 0;
@@ -157,6 +158,8 @@ class Op {
   virtual void gather_part(const Pass&, int /*part*/, int /*parts*/) {}
   virtual void update_part(const Pass&, const Update&, int /*thread*/, int /*part*/,
                            int /*parts*/) {}
+  // Whether update_part leaves the updated weights as prepare_part would: they are in cache then.
+  virtual bool prepares_in_update() const { return false; }
   // The variables that update_part updates, when gradients are late.
   virtual Range late_weights() const { return {0, 0}; }
 

@@ -141,6 +141,7 @@ class CpuTrainer final : public Trainer {
             network_.name, given.parameter.name));
       pack(*found, given.values, weights_.as<float>());
     }
+    ++weights_version_;
   }
 
   Checkpoint checkpoint() const override {
@@ -154,6 +155,7 @@ class CpuTrainer final : public Trainer {
     std::ranges::copy(checkpoint.weights, weights_.as<float>());
     std::ranges::copy(checkpoint.optimizer_state, state_.as<float>());
     steps_ = checkpoint.steps, norms_ = {};
+    ++weights_version_;
   }
 
   void average_statistics(collective::Group& group) override {
@@ -164,6 +166,7 @@ class CpuTrainer final : public Trainer {
     for (float& value : statistics) value /= static_cast<float>(group.size());
   }
   std::span<float> trainable_weights() override {
+    exposed_ = true;
     return {weights_.as<float>(), static_cast<std::size_t>(layout_.trainable_floats())};
   }
 
@@ -247,6 +250,7 @@ class CpuTrainer final : public Trainer {
                    : Executor::Last::gather);
       add(sum, executor.result(pass));
     }
+    if (update) ++weights_version_;
     if (update && sums_) {
       if (batch.count == 0) {
         Pass nothing = pass_of(executor, batch, 0, micro_batch);
@@ -259,9 +263,10 @@ class CpuTrainer final : public Trainer {
   }
 
   Pass pass_of(const Executor& executor, const BatchView& batch, std::int64_t first,
-               std::int64_t micro_batch) const {
+               std::int64_t micro_batch) {
     Pass pass = executor.pass();
     pass.weights = weights_.as<float>(), pass.gradients = gradients_.as<float>();
+    pass.weights_version = exposed_ ? ++weights_version_ : weights_version_;
     pass.inputs = batch.inputs + first * network_.input.size();
     pass.labels = batch.labels ? batch.labels + first : nullptr;
     pass.targets = batch.targets ? batch.targets + first * network_.output().size() : nullptr;
@@ -281,6 +286,8 @@ class CpuTrainer final : public Trainer {
   Penalties penalties_;
   Team team_;
   core::Buffer weights_, gradients_, state_;
+  std::uint64_t weights_version_ = 0;
+  bool exposed_ = false;              // others write the weights
   std::optional<GradientSums> sums_;  // over the ranks
   std::map<std::int64_t, Executor> executors_;
   std::optional<Executor> evaluator_, differentiator_;

@@ -43,10 +43,25 @@ struct Pairs {
   static vec add_product(vec sum, vec x, vec y) {
     return add_pairs(sum, _mm512_castps_si512(x), _mm512_castps_si512(y));
   }
+  // Whether one of both is; zeros have a sign.
+  static __mmask16 nonzero(__m512i pairs) {
+    return _mm512_test_epi32_mask(pairs, _mm512_set1_epi32(0x7fff7fff));
+  }
+  // See nonzeros.inl. Additions take longer than those of floats: the sums of one row are too few.
+  static constexpr int listed = 2;
+  static constexpr std::int64_t sparse_percent = 56, sparse_percent_of_outer = 46;
 };
 
-void multiply(const Product<Bf16>& m) { multiply_any<Pairs>(m); }
-void outer(const OuterProduct<Bf16>& o) { outer_any<Pairs>(o); }
+#include "engine/cpu/kernels/nonzeros.inl"
+
+void multiply(const Product<Bf16>& m) {
+  if (multiplies_nonzeros<Pairs>(m)) return multiply_nonzeros<Pairs>(m);
+  multiply_any<Pairs>(m);
+}
+void outer(const OuterProduct<Bf16>& o) {
+  if (outer_of_nonzeros<Pairs>(o)) return outer_nonzeros<Pairs>(o);
+  outer_any<Pairs>(o);
+}
 
 void round(const float* from, std::int64_t count, Bf16* to) {
   std::int64_t i = 0;
@@ -83,6 +98,12 @@ void pair_rows(const float* from, std::int64_t from_stride, std::int64_t rows, s
   }
 }
 
+// 0, 2, 4, …: every other number of two registers.
+inline __m512i even_numbers() {
+  return _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28,
+                          26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+}
+
 void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t rows,
                      std::int64_t columns, Bf16* to, std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; c += 32) {
@@ -100,6 +121,27 @@ void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t r
       for (int i = 0; i < 16; ++i)
         if (i < 8 || both) store_numbers(corner + i * to_stride, _mm512_castps_si512(pairs[i]));
     }
+  }
+}
+
+void turn_row_pairs(const Bf16* from, std::int64_t from_stride, std::int64_t columns, Bf16* to,
+                    std::int64_t to_stride) {
+  const __m512i even = even_numbers(), odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
+  for (std::int64_t c = 0; c < columns; c += 32, from += 64, to += 16 * to_stride) {
+    const bool both = c + 16 < columns;
+    __m512 pairs[16];  // a lane has two columns of a row
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const Bf16* rows = from + i * from_stride;
+      const __m512i first = load_numbers(rows),
+                    second = both ? load_numbers(rows + 32) : _mm512_setzero_si512();
+      pairs[2 * i] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, even, second));
+      pairs[2 * i + 1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, odd, second));
+    }
+    transpose_registers(pairs);
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i)
+      if (i < 8 || both) store_numbers(to + i * to_stride, _mm512_castps_si512(pairs[i]));
   }
 }
 
@@ -351,6 +393,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     pair,
     pair_rows,
     transpose_pairs,
+    turn_row_pairs,
     round_row_tiles,
     turn_rows,
     pair_units,

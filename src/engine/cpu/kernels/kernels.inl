@@ -27,6 +27,14 @@ struct Single {
   static vec spread(const float* x) { return broadcast(*x); }
   static vec read(const float* y) { return load(y); }
   static vec add_product(vec sum, vec x, vec y) { return sum + x * y; }
+#if SWEETSPOT_LANES == 16
+  static __mmask16 nonzero(__m512i x) {
+    return _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  }
+  // See nonzeros.inl.
+  static constexpr int listed = 1;
+  static constexpr std::int64_t sparse_percent = 43, sparse_percent_of_outer = 36;
+#endif
 };
 
 #if SWEETSPOT_LANES == 16
@@ -35,13 +43,13 @@ struct Single {
 
 void multiply(const Multiply& m) {
 #if SWEETSPOT_LANES == 16
-  if (multiplies_nonzeros(m)) return multiply_nonzeros(m);
+  if (multiplies_nonzeros<Single>(m)) return multiply_nonzeros<Single>(m);
 #endif
   multiply_any<Single>(m);
 }
 void outer(const Outer& o) {
 #if SWEETSPOT_LANES == 16
-  if (outer_of_nonzeros(o)) return outer_nonzeros(o);
+  if (outer_of_nonzeros<Single>(o)) return outer_nonzeros<Single>(o);
 #endif
   outer_any<Single>(o);
 }
@@ -131,8 +139,7 @@ void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t w
   for (int v = 0; v < 16; v += lanes) {
     vec sum = load(bias + v);
     for (std::int64_t w = 0; w < windows; ++w) {
-      const ivec index = __builtin_convertvector(
-          *reinterpret_cast<const bvec_unaligned*>(winner + w * 16 + v), ivec);
+      const ivec index = widened(winner + w * 16 + v);
       const vec g = index != no_gradient ? load(gradients + w * 16 + v) : vec{};
       store(gradients + w * 16 + v, g);
       sum += g;
@@ -245,8 +252,7 @@ void patch_weights(const float* patches, std::int64_t windows, std::int64_t slot
         alignas(64) std::int32_t offsets[group];
 #pragma GCC unroll 4
         for (int i = 0; i < group; i += lanes) {
-          const ivec slot =
-              __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(index + i), ivec);
+          const ivec slot = widened(index + i);
           // A lane without a winner has gradient zero: any patch will do.
           *reinterpret_cast<ivec_unaligned*>(offsets + i) =
               slot != no_gradient ? slot * static_cast<std::int32_t>(depth) : ivec{};
@@ -338,8 +344,7 @@ void add_patches(const PatchRows& given, const float* patches, float* frame) {
 void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
                 float* to) {
   for (std::int64_t i = 0; i < count; i += lanes) {
-    const ivec kept =
-        __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(keep + i), ivec);
+    const ivec kept = widened(keep + i);
     store(to + i, kept != 0 ? load(from + i) * scale : vec{});
   }
 }

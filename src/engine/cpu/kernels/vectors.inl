@@ -19,6 +19,18 @@ inline vec load(const float* p) { return *reinterpret_cast<const vec_unaligned*>
 inline void store(float* p, vec v) { *reinterpret_cast<vec_unaligned*>(p) = v; }
 inline vec broadcast(float x) { return x - vec{}; }
 inline vec larger(vec a, vec b) { return a > b ? a : b; }
+// Bytes as whole numbers. GCC converts a vector of bytes one by one.
+inline ivec widened(const std::uint8_t* p) {
+#if SWEETSPOT_LANES == 16
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<ivec>(_mm512_cvtepu8_epi32(bytes));
+#elif SWEETSPOT_LANES == 8 && defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<ivec>(_mm256_cvtepu8_epi32(bytes));
+#else
+  return __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(p), ivec);
+#endif
+}
 // A NaN passes: training must detect that it diverged.
 inline vec positive_part(vec x) { return larger(vec{}, x); }
 

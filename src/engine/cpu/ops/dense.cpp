@@ -6,6 +6,7 @@
 #include "engine/cpu/ops/few_columns.h"
 #include "engine/cpu/ops/packed_outer.h"
 #include "engine/cpu/ops/rounded_rows.h"
+#include "engine/cpu/ops/rounded_weights.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -130,7 +131,7 @@ class Dense final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (bf16_) return round_weights(pass, part, parts);
+    if (bf16_) return rounded_weights(pass).round(pass, part, parts);
     const bool needed = narrow_ || (wants_input_gradient && pass.training);
     if (!transposes_ || by_panels_ || !needed) return;
     transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
@@ -147,8 +148,10 @@ class Dense final : public Op {
       update.fetch(offset(n, k), count);
       make_weights(pass, thread, {n, k, depth}, packed, piece, false);
       update.apply(offset(n, k), count, piece);
+      if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, k + depth);
     });
   }
+  bool prepares_in_update() const override { return bf16_; }
 
   Range late_weights() const override {
     const auto begin = static_cast<std::int64_t>(g_.weights);
@@ -298,13 +301,10 @@ class Dense final : public Op {
     }
   }
 
-  // In bf16 the shared memory has the weights as pairs of rows, in panels of columns, followed,
-  // unless they are large, by pairs of columns, in panels of rows.
-  Bf16* rounded_weights(const Pass& pass) const {
-    return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
-  }
-  Bf16* transposed_weights(const Pass& pass) const {
-    return rounded_weights(pass) + g_.depth * g_.columns;
+  // In the shared memory; transposed too unless they are large.
+  RoundedWeights rounded_weights(const Pass& pass) const {
+    return {reinterpret_cast<Bf16*>(pass.shared + shared_offset), pass.weights + g_.weights,
+            g_.depth, g_.columns, !by_panels_ && wants_input_gradient};
   }
   RoundedRows rounded_inputs(const Pass& pass) const {
     return {pass.at<Bf16>(kept, 0, 0), g_.depth, all_rows(pass)};
@@ -314,31 +314,18 @@ class Dense final : public Op {
   }
   std::int64_t kept_rows() const { return round_up(most_rows_, unit); }  // whole tiles
 
-  void round_weights(const Pass& pass, int part, int parts) const {
-    const Range units = share(g_.depth / unit, part, parts);
-    const std::int64_t first = units.begin * unit, rows = (units.end - units.begin) * unit;
-    for (std::int64_t n = 0; n < g_.columns; n += panel) {
-      const std::int64_t width = std::min(panel, g_.columns - n);
-      pass.bf16->pair_rows(pass.weights + offset(n, first), width, rows, width,
-                           rounded_weights(pass) + n * g_.depth + first * width, 2 * width);
-    }
-    if (by_panels_ || !wants_input_gradient) return;
-    round_transposed_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
-                             transposed_weights(pass), part, parts);
-  }
-
   void forward_rounded(const Pass& pass, int part, int parts) const {
     const RoundedRows from = rounded_inputs(pass);
-    from.each_tile_of(
-        pass, g_.columns, row_chunk, Split::panels, part, parts,
-        [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-          Product<Bf16> m = from.product(pass, row, rows);
-          m.b = rounded_weights(pass) + n * g_.depth, m.width = std::min(panel, g_.columns - n);
-          m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
-          m.relu = g_.relu;
-          m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n, m.c_row_stride = g_.columns;
-          pass.bf16->multiply(m);
-        });
+    from.each_tile_of(pass, g_.columns, row_chunk, Split::panels, part, parts,
+                      [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
+                        Product<Bf16> m = from.product(pass, row, rows);
+                        m.b = rounded_weights(pass).panel_at(n), m.width = width(n);
+                        m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+                        m.relu = g_.relu;
+                        m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
+                        m.c_row_stride = g_.columns;
+                        pass.bf16->multiply(m);
+                      });
   }
 
   void mask(const Pass& pass, int part, int parts) const {
@@ -369,11 +356,9 @@ class Dense final : public Op {
           pass, g_.depth, row_chunk, split, part, parts,
           [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
             if (by_panels_ && k != last)
-              for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
-                round_transposed_rows(pass, pass.weights + g_.weights, g_.depth, g_.columns, i,
-                                      transposed);
+              rounded_weights(pass).turn_panel(pass, last = k, transposed);
             Product<Bf16> m = from.product(pass, row, rows);
-            m.b = by_panels_ ? transposed : transposed_weights(pass) + k * g_.columns,
+            m.b = by_panels_ ? transposed : rounded_weights(pass).transposed_panel_at(k),
             m.width = std::min(panel, g_.depth - k);
             m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
             pass.bf16->multiply(m);

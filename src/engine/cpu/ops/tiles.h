@@ -97,22 +97,25 @@ inline void transpose_weights(const Pass& pass, const float* weights, std::int64
   }
 }
 
-// The same in bf16, pairs of columns: rows [k, k + unit) into their panel.
-inline void round_transposed_rows(const Pass& pass, const float* weights, std::int64_t depth,
-                                  std::int64_t columns, std::int64_t k, Bf16* to) {
-  const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
-  for (std::int64_t n = 0; n < columns; n += panel) {
-    const std::int64_t width = std::min(panel, columns - n);
-    pass.bf16->transpose_pairs(weights + n * depth + k * width, width, unit, width,
-                               to + n * to_width + 2 * (k - first), 2 * to_width);
-  }
+// The same in bf16, pairs of columns: rows [k, k + unit) of the panel at column n into theirs.
+struct MatrixSize {
+  std::int64_t depth, columns;
+};
+inline void round_transposed_tile(const Pass& pass, const float* weights, const MatrixSize& size,
+                                  std::int64_t k, std::int64_t n, Bf16* to) {
+  const std::int64_t first = k / panel * panel, to_width = std::min(panel, size.depth - first);
+  const std::int64_t width = std::min(panel, size.columns - n);
+  pass.bf16->transpose_pairs(weights + n * size.depth + k * width, width, unit, width,
+                             to + n * to_width + 2 * (k - first), 2 * to_width);
 }
 // Some units of all rows.
 inline void round_transposed_weights(const Pass& pass, const float* weights, std::int64_t depth,
                                      std::int64_t columns, Bf16* to, int part, int parts) {
   const Range units = share(depth / unit, part, parts);
   for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit)
-    round_transposed_rows(pass, weights, depth, columns, k, to + k / panel * panel * columns);
+    for (std::int64_t n = 0; n < columns; n += panel)
+      round_transposed_tile(pass, weights, {depth, columns}, k, n,
+                            to + k / panel * panel * columns);
 }
 
 }  // namespace sweetspot::engine::cpu
