@@ -28,6 +28,9 @@ CLI::Option* whole_flag(CLI::App& app, const std::string& flag, std::int64_t& ta
 CLI::Option* whole_flag(CLI::App& app, const std::string& flag, int& target, WholeBounds bounds,
                         const std::string& help);
 
+// Where the trials are stored.
+CLI::Option* db_flag(CLI::App& app, std::optional<std::string>& target);
+
 // One of a few words.
 std::size_t index_of(const std::string& word, const std::vector<std::string_view>& words,
                      const std::string& flag);
