@@ -28,9 +28,10 @@ constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 std::int64_t parse_of_range(std::string_view text, std::string_view what, std::int64_t least) {
   std::int64_t value = 0;
   if (!parse_all(text, value))
-    throw InputError(fmt::format(
-        "{} '{}' is not a whole number; write 128, or 16,32,64, or 16..4096*2, or 100..1000+100",
-        what, printable(text)));
+    throw InputError(
+        fmt::format("{} '{}' is not a whole number; write one, a list (16,32,64) or a range "
+                    "(16..4096*2, 100..1000+100)",
+                    what, printable(text)));
   return parse_whole(text, what, least, most_batch);
 }
 
