@@ -21,8 +21,6 @@ bool parse_all(std::string_view text, Number& value) {
 
 // More points than anyone can read; guards against "1..1000000000".
 constexpr std::size_t most_values = 10'000;
-// Small enough that no product or sum below overflows.
-constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 
 // A number of a range; if it is none, the range may be written in some other way.
 std::int64_t parse_of_range(std::string_view text, std::string_view what, std::int64_t least) {

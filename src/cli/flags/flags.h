@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/number.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -13,7 +15,7 @@ class Option;
 
 namespace sweetspot::cli {
 
-constexpr std::int64_t most_batch = std::int64_t{1} << 40;  // more is a typing error
+using core::most_batch;
 
 // Flags whose text is parsed by `read`, which throws an InputError that names the flag: CLI11's own
 // conversions accept NaN and overflowing numbers.
