@@ -1,6 +1,6 @@
 # Thin fronts over scripts/setup, the CMake presets and the program itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test slow bench format asan tsan fuzz build data everything installable install package
+.PHONY: help run test slow bench format clang asan tsan fuzz build data everything installable install package
 
 sweetspot := build/release/sweetspot
 
@@ -58,6 +58,13 @@ bench: ## against PyTorch on this machine
 format: ## clang-format over all sources
 	scripts/setup --format
 	git ls-files --cached --others --exclude-standard '*.h' '*.cpp' | xargs clang-format -i
+
+clang: ## build with Clang 16, where a warning is an error, and run the tests
+	scripts/setup --test --clang
+	cmake --preset clang -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
+	cmake --build --preset clang
+	build/clang/sweetspot data fetch mnist
+	ctest --preset clang -LE 'slow|accuracy'
 
 asan tsan: ## the tests under a sanitizer: addresses and undefined behaviour, or threads
 	scripts/setup --test

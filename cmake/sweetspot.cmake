@@ -78,9 +78,9 @@ endfunction()
 
 # sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in
 # tests/<name>; for a/b it is test_a_b. WHOLE: its tests share an expensive start-up, and run as
-# one. COMPUTES: the tests themselves have loops that take long.
+# one. COMPUTES: the tests themselves have loops that take long. LONG: some of them take many seconds.
 function(sweetspot_test name)
-  cmake_parse_arguments(ARG "WHOLE;COMPUTES" "" "DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE;COMPUTES;LONG" "" "DEPS;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   string(REPLACE "/" "_" target test_${name})
   add_executable(${target} ${sources})
@@ -108,8 +108,12 @@ function(sweetspot_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 COST ${SWEETSPOT_LONG})
     return()
   endif()
+  set(cost 0)
+  if(ARG_LONG)
+    set(cost ${SWEETSPOT_LONG})
+  endif()
   include(GoogleTest)
   # A parameter in a name may print an address; its number, or the name it was given, stays.
   gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
-                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 COST ${cost})
 endfunction()

@@ -13,9 +13,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cluster/mpi/local_ranks.h"
-#include "collective/environment.h"
-#include "collective/gloo/gloo.h"
-#include "collective/mpi/mpi.h"
+#include "collective/launcher.h"
 #include "collective/threads/threads.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -91,11 +89,12 @@ void add_ranks_flag(CLI::App& app, RankFlags& flags) {
 void add_rank_flags(CLI::App& app, RankFlags& flags) {
   add_ranks_flag(app, flags);
   flags.threads = app.get_option_no_throw("--threads");
-  text_flag(app, "--bucket", "SIZE", "size of one all-reduce of gradients, such as 1MiB",
+  text_flag(app, "--bucket", "SIZE",
+            "size of one all-reduce of gradients [1MiB; on GPUs an eighth of all gradients, from "
+            "1MiB to 25MiB]",
             [&flags](const std::string& text) {
               flags.bucket_bytes = core::parse_bytes(text, "--bucket");
-            })
-      ->default_str("1MiB, on GPUs an eighth of all, 1MiB to 25MiB");
+            });
 }
 
 void add_asynchronous_flags(CLI::App& app, RankFlags& flags) {

@@ -21,22 +21,30 @@ bool parse_all(std::string_view text, Number& value) {
 
 // More points than anyone can read; guards against "1..1000000000".
 constexpr std::size_t most_values = 10'000;
-// Small enough that no product or sum below overflows.
-constexpr std::int64_t most_batch = std::int64_t{1} << 40;
+
+// A number of a range; if it is none, the range may be written in some other way.
+std::int64_t parse_of_range(std::string_view text, std::string_view what, std::int64_t least) {
+  std::int64_t value = 0;
+  if (!parse_all(text, value))
+    throw InputError(
+        fmt::format("{} '{}' is not a whole number; write one, a list (16,32,64) or a range "
+                    "(16..4096*2, 100..1000+100)",
+                    what, printable(text)));
+  return parse_whole(text, what, least, most_batch);
+}
 
 void append(std::string_view part, std::string_view what, std::vector<std::int64_t>& values) {
   const std::size_t dots = part.find("..");
-  const std::int64_t first = parse_whole(part.substr(0, dots), what, 1, most_batch);
+  const std::int64_t first = parse_of_range(part.substr(0, dots), what, 1);
   if (dots == std::string_view::npos) return values.push_back(first);
 
   const std::string_view tail = part.substr(dots + 2);
   const std::size_t sign = tail.find_first_of("*+");
-  const std::int64_t last = parse_whole(tail.substr(0, sign), what, 1, most_batch);
+  const std::int64_t last = parse_of_range(tail.substr(0, sign), what, 1);
   const bool multiply = sign != std::string_view::npos && tail[sign] == '*';
-  const std::int64_t by =
-      sign == std::string_view::npos
-          ? 1
-          : parse_whole(tail.substr(sign + 1), what, multiply ? 2 : 1, most_batch);
+  const std::int64_t by = sign == std::string_view::npos
+                              ? 1
+                              : parse_of_range(tail.substr(sign + 1), what, multiply ? 2 : 1);
   if (last < first)
     throw InputError(fmt::format("{} '{}' runs backwards; write the smaller number first", what,
                                  printable(part)));

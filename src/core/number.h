@@ -6,6 +6,9 @@
 
 namespace sweetspot::core {
 
+// More is a typing error; no product or sum of a range's numbers overflows.
+constexpr std::int64_t most_batch = std::int64_t{1} << 40;
+
 // An integer between the bounds and nothing after it; InputError names `what`.
 std::int64_t parse_whole(std::string_view text, std::string_view what, std::int64_t least,
                          std::int64_t most = std::numeric_limits<std::int64_t>::max());

@@ -38,6 +38,12 @@ std::vector<std::string> list(const fs::path& folder) {
     std::error_code ignored;  // a dangling link is not a file of ours
     if (entries->is_regular_file(ignored)) names.push_back(entries->path().filename().string());
   }
+  // A data set's name, perhaps misspelt.
+  if (error == std::errc::no_such_file_or_directory && !folder.has_parent_path())
+    throw InputError(
+        fmt::format("there is neither a data set nor a folder '{}'; give one of {}, synthetic, or "
+                    "a folder with IDX files",
+                    core::printable(folder.string()), fmt::join(known_names(), ", ")));
   if (error)
     throw InputError(fmt::format("cannot read the data folder {}: {}; give a folder with IDX files",
                                  core::printable(folder.string()), error.message()));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/number.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -62,7 +63,9 @@ std::string limit(const nlohmann::json& terms, const nlohmann::json& workload) {
     add(list, "global batch " + count(whole));
   const nlohmann::json max = member(limits, "max"),
                        samples = member(member(workload, "data"), "samples");
-  if (text(member(terms, "kind")) == "tune" && max.is_number() && max != samples)
+  // Without a limit, the largest is the data set's size, or that of any number.
+  constexpr std::int64_t any = core::most_batch / 2;
+  if (text(member(terms, "kind")) == "tune" && max.is_number() && max != samples && max < any)
     add(list, "batch ≤ " + count(max));
   return list;
 }

@@ -20,9 +20,19 @@ Cholesky::Cholesky(std::vector<double> matrix, std::size_t size)
 }
 
 std::vector<double> Cholesky::whiten(std::vector<double> right) const {
+  return whiten_columns(std::move(right), 1);
+}
+
+std::vector<double> Cholesky::whiten_columns(std::vector<double> right, std::size_t columns) const {
   for (std::size_t i = 0; i < size_; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= factor_[i * size_ + k] * right[k];
-    right[i] /= factor_[i * size_ + i];
+    double* const row = right.data() + i * columns;
+    for (std::size_t k = 0; k < i; ++k) {
+      const double factor = factor_[i * size_ + k];
+      const double* const above = right.data() + k * columns;
+      for (std::size_t c = 0; c < columns; ++c) row[c] -= factor * above[c];
+    }
+    const double pivot = factor_[i * size_ + i];
+    for (std::size_t c = 0; c < columns; ++c) row[c] /= pivot;
   }
   return right;
 }

@@ -39,12 +39,6 @@ double cliff_variance(unsigned sides) {
   return square(cliff_deviation) * static_cast<double>((sides & 1) + (sides >> 1));
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 }  // namespace
 
 StepModel::StepModel(StepTimes times) : times_(std::move(times)) {
@@ -59,11 +53,9 @@ StepModel::StepModel(StepTimes times) : times_(std::move(times)) {
                         std::log(padding.probability * (1 - probability_of_overlap))});
   for (double samples : fixed)
     lines_.push_back({samples, 1, true, std::log(probability_of_overlap)});
-  for (const Line& line : lines_) {
-    auto& left = left_.emplace_back();
-    for (std::size_t i = 0; i < size(); ++i)
-      left.push_back(times_.log_seconds[i] - line.log_work(times_.batches[i]));
-  }
+  for (std::size_t i = 0; i < size(); ++i)
+    for (const Line& line : lines_)
+      left_.push_back(times_.log_seconds[i] - line.log_work(times_.batches[i]));
   errors_ = Cholesky(times_.covariance, size());
   const auto log_prior = [&](std::size_t cliff) {
     return std::log(cliffs_per_octave * gap_octaves(cliff));
@@ -119,10 +111,14 @@ void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness
   world.covariance = Cholesky(std::move(matrix), n);
   // Each line's log likelihood.
   const double constant = log_prior - world.covariance.half_log_determinant();
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const auto whitened = world.covariance.whiten(left_[i]);
-    world.weights.push_back(constant + lines_[i].log_prior - dot(whitened, whitened) / 2);
-  }
+  const std::size_t lines = lines_.size();
+  const std::vector<double> whitened = world.covariance.whiten_columns(left_, lines);
+  std::vector<double> squares(lines);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t line = 0; line < lines; ++line)
+      squares[line] += square(whitened[i * lines + line]);
+  for (std::size_t i = 0; i < lines; ++i)
+    world.weights.push_back(constant + lines_[i].log_prior - squares[i] / 2);
   worlds_.push_back(std::move(world));
 }
 

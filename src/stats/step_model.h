@@ -62,7 +62,7 @@ class StepModel {
   StepTimes times_;
   std::vector<double> octaves_;  // of each point
   std::vector<Line> lines_;
-  std::vector<std::vector<double>> left_;  // by line: log(seconds / work) at each point
+  std::vector<double> left_;  // log(seconds / work) at each point of each line, point by point
   Cholesky errors_{{}, 0};
   std::vector<World> worlds_;
 };

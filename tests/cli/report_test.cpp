@@ -53,6 +53,13 @@ TEST_F(Report, OfTwoStudiesIsAPageBesideTheStoreToo) {
   EXPECT_THAT(read_file(folder / "sweetspot-comparison.html"), StartsWith("<!doctype html>"));
 }
 
+TEST_F(Report, ComparesADozenStudiesAtMost) {
+  tune({"--no-report"});
+  std::vector<std::string> asked{"report", "--compare"};
+  asked.insert(asked.end(), 13, "1");
+  expect_sentence(in_folder(asked), 2);
+}
+
 TEST_F(Report, IsLeftOutWhenAsked) {
   const Finished finished = tune({"--no-report"});
   EXPECT_THAT(found_in(finished.out + finished.err, {"sweetspot-study-1.html"}), IsEmpty());

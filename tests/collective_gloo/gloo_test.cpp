@@ -1,10 +1,9 @@
 // The contract on ranks that find each other through torchrun's variables: each runs the same
 // tests.
-#include "collective/gloo/gloo.h"
-
 #include <cstdlib>
 
 #include "collective/contract.h"
+#include "collective/launcher.h"
 #include "core/error.h"
 
 namespace sweetspot::tests {

@@ -1,9 +1,8 @@
 // The contract on ranks that mpirun started: each runs the same tests.
-#include "collective/mpi/mpi.h"
-
 #include <cstdlib>
 
 #include "collective/contract.h"
+#include "collective/launcher.h"
 
 namespace sweetspot::tests {
 namespace {

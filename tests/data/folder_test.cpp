@@ -87,6 +87,7 @@ TEST(Folder, NamesWhatIsMissing) {
   EXPECT_WORDS(refusal(folder));
   EXPECT_WORDS(failure_of([&] { read_folder(folder / "absent"); }));
   EXPECT_WORDS(failure_of([&] { read_folder(folder / "train-images-idx3-ubyte"); }));
+  EXPECT_WORDS(failure_of([&] { read_folder("cifar-10"); }));
 }
 
 TEST(Folder, RefusesCountsThatDiffer) {

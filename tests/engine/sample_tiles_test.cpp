@@ -42,9 +42,9 @@ model::Network sequential(const std::string& name, const json& layers) {
 }
 
 model::Network network_of(const Shape& s) {
-  json layers{
-      layer("InputLayer",
-            {{"name", "in"}, {"batch_input_shape", {nullptr, s.height, s.width, s.channels}}})};
+  json layers = json::array(
+      {layer("InputLayer",
+             {{"name", "in"}, {"batch_input_shape", {nullptr, s.height, s.width, s.channels}}})});
   if (s.between > 0)
     layers.push_back(
         layer("Conv2D", {{"name", "before"}, {"filters", s.between}, {"kernel_size", {1, 1}}}));
@@ -64,7 +64,8 @@ model::Network network_of(const Shape& s) {
 
 // Convolutions of every kind behind one another, with something between them or not.
 model::Network chain(bool apart) {
-  json layers{layer("InputLayer", {{"name", "in"}, {"batch_input_shape", {nullptr, 14, 15, 6}}})};
+  json layers = json::array(
+      {layer("InputLayer", {{"name", "in"}, {"batch_input_shape", {nullptr, 14, 15, 6}}})});
   int count = 0;
   const auto add = [&](const char* kind, json config) {
     config["name"] = "layer" + std::to_string(count++);

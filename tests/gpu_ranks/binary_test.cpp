@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/support.h"
-#include "collective/mpi/mpi.h"
+#include "collective/launcher.h"
 #include "engine_cuda/gpu.h"
 #include "temporary_folder.h"
 

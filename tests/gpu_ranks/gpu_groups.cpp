@@ -2,7 +2,7 @@
 
 #include "collective/gpu/nccl.h"
 #include "collective/gpu/through_host.h"
-#include "collective/mpi/mpi.h"
+#include "collective/launcher.h"
 #include "host_ranks.h"
 
 namespace sweetspot::tests {

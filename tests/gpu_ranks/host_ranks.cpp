@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collective/mpi/mpi.h"
+#include "collective/launcher.h"
 #include "collective/threads/threads.h"
 
 namespace sweetspot::tests {

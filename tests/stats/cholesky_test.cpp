@@ -29,6 +29,16 @@ TEST(Cholesky, AMatrixThatIsNotPositiveGivesNumbersAllTheSame) {
   }
 }
 
+TEST(Cholesky, ColumnsAreWhitenedAsEachAlone) {
+  const Cholesky matrix({4, 2, 1, 2, 5, 3, 1, 3, 6}, 3);
+  const std::vector<double> first{0.3, -1.7, 2.9}, second{5.1, 0.2, -0.4};
+  const auto both = matrix.whiten_columns({0.3, 5.1, -1.7, 0.2, 2.9, -0.4}, 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(both[2 * i], matrix.whiten(first)[i]);
+    EXPECT_EQ(both[2 * i + 1], matrix.whiten(second)[i]);
+  }
+}
+
 TEST(Cholesky, WhatHasOneErrorInCommonIsDrawnTogether) {
   const auto drawn = Cholesky({1, 1, 1, 1, 1, 1, 1, 1, 1}, 3).colour({0.7, -2, 3});
   EXPECT_NEAR(drawn[0], 0.7, 1e-9);

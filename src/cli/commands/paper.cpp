@@ -245,10 +245,7 @@ void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
              "threads that compute");
   command->add_option("--data", study.native.options.data)->group("");  // hidden: small, for tests
   command->add_flag("--fresh", study.fresh, "train again what the store already has");
-  command
-      ->add_option("--db", study.db,
-                   "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
-      ->type_name("URL");
+  db_flag(*command, study.db);
   command->add_flag("--json", study.native.json, "the result as one JSON object on stdout");
   add_cluster_flags(*command, flags->cluster);
   command->footer("\nExample:\n  sweetspot paper --quick");

@@ -97,6 +97,9 @@ int report(const ReportFlags& flags, Output& output) {
   std::filesystem::path file = flags.output.value_or("-");
   std::string text;
   if (!flags.compare.empty()) {
+    if (flags.compare.size() > report::compare::most_compared)
+      throw core::InputError(fmt::format("--compare takes up to {} studies; name fewer",
+                                         report::compare::most_compared));
     std::vector<report::compare::Side> sides;
     for (const std::string& study : flags.compare) sides.push_back(side_of(study, flags));
     text = sides.size() == 2
@@ -142,8 +145,8 @@ void add_report(CLI::App& app, Action& chosen) {
       ->add_option("--compare", flags->compare,
                    "two studies or more side by side, each a number, a name or FILE:STUDY, "
                    "compared with the first; as a table unless a format is given")
-      ->type_name("A B...")
-      ->expected(2, static_cast<int>(report::compare::most_compared))
+      ->type_name("A B")
+      ->expected(2, CLI::detail::expected_max_vector_size)  // the help says: A B ...
       ->excludes("study")
       ->excludes(tensorboard);
   command
@@ -151,10 +154,7 @@ void add_report(CLI::App& app, Action& chosen) {
                    "the output file; - is stdout [a page: a file next to the store and named after "
                    "it; else stdout]")
       ->type_name("FILE");
-  command
-      ->add_option("--db", flags->db,
-                   "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
-      ->type_name("URL");
+  db_flag(*command, flags->db);
   command->footer(
       "\nExamples:\n"
       "  sweetspot report                    the newest study as a page\n"

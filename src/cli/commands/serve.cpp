@@ -107,9 +107,7 @@ void add_serve(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("serve", "show the studies as a live page in the browser, until Ctrl-C");
   const auto flags = std::make_shared<ServeFlags>();
-  command
-      ->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
-      ->type_name("PATH");
+  db_flag(*command, flags->db);
   whole_flag(*command, "--port", flags->port, {0, last_port}, "0: any free port");
   command
       ->add_option("--host", flags->host,

@@ -248,8 +248,7 @@ void add_studies(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<StudiesFlags>();
   const auto add = [&](const char* name, const char* help, auto action) {
     CLI::App* sub = command->add_subcommand(name, help);
-    sub->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
-        ->type_name("PATH");
+    db_flag(*sub, flags->db);
     sub->add_flag("--json", flags->json, "the result as one JSON object on stdout");
     sub->callback([&chosen, flags, action] {
       chosen = [flags, action](Output& output) { return action(*flags, output); };

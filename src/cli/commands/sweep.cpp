@@ -259,7 +259,7 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
   range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
   text_flag(*command, "--precision", "NAMES",
-            "auto (the fastest whose loss stays with fp32's), or some of fp32, tf32, bf16, "
+            "auto (the fastest whose loss agrees with fp32's), or some of fp32, tf32, bf16, "
             "fp16, such as fp32,bf16",
             [flags](const std::string& text) {
               flags->precisions = text;

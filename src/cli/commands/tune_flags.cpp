@@ -90,8 +90,11 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
           flags->objective = flags->target.for_energy ? Objective::energy : Objective::throughput;
           return;
         }
-        flags->objective =
-            static_cast<Objective>(index_of(word, {"throughput", "max-batch", "energy"}, "--for"));
+        flags->objective = static_cast<Objective>(
+            index_of(word,
+                     {"throughput", "max-batch", "energy", "accuracy=0.99", "loss=0.1",
+                      "energy-to-accuracy=0.99"},  // the last three were read above
+                     "--for"));
       })
       ->default_str("throughput");
   text_flag(command, "--slower-at-most", "SHARE",

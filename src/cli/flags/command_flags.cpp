@@ -28,11 +28,17 @@ void hook_flag(CLI::App& app, const std::string& flag, std::optional<std::string
   app.add_option(flag, target, help)->type_name("CMD");
 }
 
+// As one would write it: "2m", "5s".
+std::string flag_text(core::Seconds whole) {
+  const auto seconds = static_cast<std::int64_t>(whole.count());
+  return seconds % 60 == 0 ? fmt::format("{}m", seconds / 60) : fmt::format("{}s", seconds);
+}
+
 void duration_flag(CLI::App& app, const std::string& flag, core::Seconds& target,
                    const std::string& help) {
   text_flag(app, flag, "TIME", help, [=, &target](const std::string& text) {
     target = core::parse_duration(text, flag);
-  })->default_str(core::format_duration(target));
+  })->default_str(flag_text(target));
 }
 
 std::pair<std::string, std::string> parse_variable(const std::string& text) {
@@ -123,7 +129,8 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
   app.add_option("--cwd", o.folder, "run the program in this folder")->type_name("DIR");
   app.add_flag("--scratch", o.scratch, "run each trial in a throw-away copy of its folder");
   duration_flag(app, "--timeout", o.timeout, "longest time without a step");
-  duration_flag(app, "--hook-timeout", o.hook_timeout, "time limit of each of these commands");
+  duration_flag(app, "--hook-timeout", o.hook_timeout,
+                "time limit of each of the four commands above");
   duration_flag(app, "--grace", o.grace, "between SIGTERM and SIGKILL");
   text_flag(
       app, "--terminal", "WHEN", "run the program on a terminal: auto, yes, no",

@@ -36,6 +36,13 @@ CLI::Option* whole_flag(CLI::App& app, const std::string& flag, int& target, Who
       ->default_str(std::to_string(target));
 }
 
+CLI::Option* db_flag(CLI::App& app, std::optional<std::string>& target) {
+  return app
+      .add_option("--db", target,
+                  "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
+      ->type_name("URL");
+}
+
 std::size_t index_of(const std::string& word, const std::vector<std::string_view>& words,
                      const std::string& flag) {
   const auto found = std::find(words.begin(), words.end(), word);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/number.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -13,7 +15,7 @@ class Option;
 
 namespace sweetspot::cli {
 
-constexpr std::int64_t most_batch = std::int64_t{1} << 40;  // more is a typing error
+using core::most_batch;
 
 // Flags whose text is parsed by `read`, which throws an InputError that names the flag: CLI11's own
 // conversions accept NaN and overflowing numbers.
@@ -27,6 +29,9 @@ CLI::Option* whole_flag(CLI::App& app, const std::string& flag, std::int64_t& ta
                         WholeBounds bounds, const std::string& help);
 CLI::Option* whole_flag(CLI::App& app, const std::string& flag, int& target, WholeBounds bounds,
                         const std::string& help);
+
+// Where the trials are stored.
+CLI::Option* db_flag(CLI::App& app, std::optional<std::string>& target);
 
 // One of a few words.
 std::size_t index_of(const std::string& word, const std::vector<std::string_view>& words,

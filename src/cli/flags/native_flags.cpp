@@ -126,9 +126,11 @@ void add_workload_flags(CLI::App& app, NativeFlags& flags) {
             "learning rate [0.001 for adam and adamw, 0.01 for the others]");
   real_flag(app, "--momentum", flags.momentum, {0}, {1, false}, "for momentum and nesterov [0.9]");
   real_flag(app, "--weight-decay", flags.weight_decay, {0}, {1e6}, "for adamw [0.01]");
-  text_flag(app, "--seed", "N", "of weights, shuffles and dropout", [&o](const std::string& text) {
-    o.seed = static_cast<std::uint64_t>(core::parse_whole(text, "--seed", 0));
-  })->default_str(std::to_string(o.seed));
+  text_flag(app, "--seed", "N", "seed of weights, shuffles and dropout",
+            [&o](const std::string& text) {
+              o.seed = static_cast<std::uint64_t>(core::parse_whole(text, "--seed", 0));
+            })
+      ->default_str(std::to_string(o.seed));
   app.add_flag_callback(
       "--shuffle", [&o] { o.pipeline.shuffle = true; },
       "shuffle the samples each epoch (the default)");

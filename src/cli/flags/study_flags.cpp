@@ -68,9 +68,7 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
   app.add_flag("--fresh", flags.fresh, "measure again what the store already has");
   app.add_flag("--verbose", flags.verbose, "report every round and trial on stderr");
   app.add_flag("--plot", flags.plot, "also draw the throughput over the batch");
-  app.add_option("--db", flags.db,
-                 "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
-      ->type_name("URL");
+  db_flag(app, flags.db);
   app.add_option("--export-csv", flags.csv, "write the trials here as CSV")->type_name("FILE");
   app.add_option("--export-markdown", flags.markdown, "write the result here as markdown")
       ->type_name("FILE");

@@ -1,6 +1,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
+
+#include <string>
 
 #include "core/error.h"
 
@@ -9,8 +10,8 @@ namespace sweetspot::collective {
 // MachineError if a call of the CUDA runtime failed.
 inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess)
-    throw core::MachineError(fmt::format("the GPU failed at {} for its ranks ({}); see nvidia-smi",
-                                         what, cudaGetErrorString(error)));
+    throw core::MachineError(std::string("the GPU failed at ") + what + " for its ranks (" +
+                             cudaGetErrorString(error) + "); see nvidia-smi");
 }
 
 }  // namespace sweetspot::collective

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/cpu/kernels/bf16_support.h"
-#include "engine/cpu/ops/loss.h"
+#include "engine/cpu/ops/ops.h"
 #include "engine/cpu/plan.h"
 
 namespace sweetspot::engine::cpu {

@@ -2,7 +2,7 @@
 
 #include "engine/cpu/compiled_plan.h"
 #include "engine/cpu/flatten.h"
-#include "engine/cpu/ops/depthwise.h"
+#include "engine/cpu/ops/ops.h"
 #include "engine/extents.h"
 
 namespace sweetspot::engine::cpu {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/units.h"
-#include "engine/cuda/branch.h"
 #include "engine/cuda/device.h"
 #include "engine/cuda/kernels/early_start.h"
 #include "engine/cuda/kernels/in_place.h"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/packing.h"
+#include "engine/cuda/streams.h"
 
 namespace sweetspot::engine::cuda {
 

@@ -161,7 +161,7 @@ void Steps::run_without_samples(const Executor& executor, std::int64_t advance,
 
 void Steps::resident(const Executor& executor, Source split, std::int64_t offset,
                      const Micro& batch) const {
-  RankSums::Part part{0, batch.count};
+  GradientSums::Part part{0, batch.count};
   if (sums_) part = sums_->part_of(batch.count);
   if (part.count == 0) return run_without_samples(executor, batch.advance);
   for_passes(

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/cuda/executor.h"
+#include "engine/cuda/gradient_sums.h"
 #include "engine/cuda/parameters.h"
-#include "engine/cuda/rank_sums.h"
 
 namespace sweetspot::engine::cuda {
 
@@ -32,7 +32,7 @@ struct Micro {
 class Steps {
  public:
   // `sums`: null, or of the ranks that share every batch.
-  Steps(const Options& options, const Parameters& parameters, RankSums* sums, cudaStream_t stream)
+  Steps(const Options& options, const Parameters& parameters, GradientSums* sums, cudaStream_t stream)
       : options_(options), parameters_(parameters), sums_(sums), stream_(stream) {}
 
   // A pass of a micro-batch through `executor`.
@@ -78,7 +78,7 @@ class Steps {
 
   const Options& options_;
   const Parameters& parameters_;
-  RankSums* sums_;
+  GradientSums* sums_;
   cudaStream_t stream_;
   std::unique_ptr<Branches> branches_ = std::make_unique<Branches>();
 };

@@ -36,7 +36,7 @@ CudaTrainer::CudaTrainer(const model::Network& network, const Options& options)
       clock_(stream_),
       parameters_(network_, options_, stream_),
       sums_(options.trainer.ranks.on_gpus
-                ? std::optional<RankSums>(std::in_place, options.trainer.ranks, parameters_,
+                ? std::optional<GradientSums>(std::in_place, options.trainer.ranks, parameters_,
                                           options.trainer.optimizer, stream_)
                 : std::nullopt),
       steps_(options_, parameters_, sums_ ? &*sums_ : nullptr, stream_),

@@ -81,7 +81,7 @@ class CudaTrainer final : public ResidentTrainer {
   Stream stream_;
   Clock clock_;
   Parameters parameters_;
-  std::optional<RankSums> sums_;  // of one of several ranks
+  std::optional<GradientSums> sums_;  // of one of several ranks
   Steps steps_;
   Staging staging_;
   ResidentSplit splits_[2];

@@ -67,19 +67,24 @@ TEST_P(Transcripts, AreReadTheSameSplitAtEachByte) {
   const std::size_t count = std::min<std::size_t>(transcript.pieces.size(), 24);
   const std::vector<Piece> pieces(transcript.pieces.begin(),
                                   transcript.pieces.begin() + static_cast<std::ptrdiff_t>(count));
-  Reader whole;
-  for (const Piece& piece : pieces) whole.feed(piece.bytes, piece.seconds);
-  const std::string expected = told_by(whole);
+  std::vector<std::string> expected;  // after each piece
+  for (std::size_t end = 1; end <= count; ++end) {
+    Reader whole;
+    for (std::size_t at = 0; at < end; ++at) whole.feed(pieces[at].bytes, pieces[at].seconds);
+    expected.push_back(told_by(whole));
+  }
+  constexpr std::size_t pieces_after = 3;  // in which a difference would show
   for (std::size_t split_piece = 0; split_piece < count; ++split_piece)
     for (std::size_t split = 1; split < pieces[split_piece].bytes.size(); ++split) {
       Reader reader;
-      for (std::size_t at = 0; at < count; ++at) {
+      const std::size_t last = std::min(split_piece + pieces_after, count - 1);
+      for (std::size_t at = 0; at <= last; ++at) {
         const std::string_view bytes = pieces[at].bytes;
         const std::size_t first = at == split_piece ? split : 0;
         reader.feed(bytes.substr(0, first), pieces[at].seconds);
         reader.feed(bytes.substr(first), pieces[at].seconds);
       }
-      ASSERT_EQ(told_by(reader), expected) << "piece " << split_piece << ", byte " << split;
+      ASSERT_EQ(told_by(reader), expected[last]) << "piece " << split_piece << ", byte " << split;
     }
 }
 

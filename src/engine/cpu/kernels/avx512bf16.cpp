@@ -380,7 +380,7 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
   }
 }
 
-#include "engine/cpu/kernels/side_by_side.inl"
+#include "engine/cpu/kernels/sample_tile_operands.inl"
 
 }  // namespace
 

@@ -1,9 +1,8 @@
-#include "engine/cpu/ops/elementwise.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/random.h"
+#include "engine/cpu/ops/ops.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {

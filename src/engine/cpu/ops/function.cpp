@@ -1,4 +1,4 @@
-#include "engine/cpu/ops/function.h"
+#include "engine/cpu/ops/ops.h"
 
 namespace sweetspot::engine::cpu {
 namespace {

@@ -1,6 +1,5 @@
-#include "engine/cpu/ops/layer_norm.h"
-
 #include "engine/cpu/ops/gather.h"
+#include "engine/cpu/ops/ops.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {

@@ -1,8 +1,7 @@
-#include "engine/cpu/ops/loss.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/ops/ops.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {

@@ -1,8 +1,7 @@
-#include "engine/cpu/ops/noise.h"
-
 #include <algorithm>
 
 #include "core/random.h"
+#include "engine/cpu/ops/ops.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {

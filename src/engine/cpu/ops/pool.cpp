@@ -1,7 +1,6 @@
-#include "engine/cpu/ops/pool.h"
-
 #include <algorithm>
 
+#include "engine/cpu/ops/ops.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {

@@ -1,8 +1,7 @@
-#include "engine/cpu/ops/prelu.h"
-
 #include <algorithm>
 
 #include "engine/cpu/ops/gather.h"
+#include "engine/cpu/ops/ops.h"
 
 namespace sweetspot::engine::cpu {
 namespace {

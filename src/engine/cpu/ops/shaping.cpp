@@ -1,6 +1,6 @@
-#include "engine/cpu/ops/shaping.h"
-
 #include <algorithm>
+
+#include "engine/cpu/ops/ops.h"
 
 namespace sweetspot::engine::cpu {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/dropout_gradient.h"
-#include "engine/cuda/kernels/each.cuh"
+#include "engine/cuda/kernels/grid_stride.cuh"
 #include "engine/cuda/kernels/rows.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 

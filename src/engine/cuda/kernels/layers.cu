@@ -1,4 +1,4 @@
-#include "engine/cuda/kernels/each.cuh"
+#include "engine/cuda/kernels/grid_stride.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
 #include "engine/cuda/kernels/loss.cuh"

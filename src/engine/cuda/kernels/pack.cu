@@ -1,5 +1,5 @@
 #include "engine/cuda/kernels/device.cuh"
-#include "engine/cuda/kernels/each.cuh"
+#include "engine/cuda/kernels/grid_stride.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/kernels/split_floats.cuh"

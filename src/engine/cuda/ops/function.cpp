@@ -1,5 +1,4 @@
-#include "engine/cuda/ops/function.h"
-
+#include "engine/cuda/ops/ops.h"
 #include "engine/cuda/ops/plane.h"
 
 namespace sweetspot::engine::cuda {

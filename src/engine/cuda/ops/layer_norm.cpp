@@ -1,6 +1,5 @@
-#include "engine/cuda/ops/layer_norm.h"
-
 #include "engine/cuda/kernels/layers.h"
+#include "engine/cuda/ops/ops.h"
 #include "engine/cuda/ops/scale_shift.h"
 
 namespace sweetspot::engine::cuda {

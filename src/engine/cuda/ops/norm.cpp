@@ -1,8 +1,7 @@
-#include "engine/cuda/ops/norm.h"
 
 #include "engine/cuda/kernels/norm_held.h"
+#include "engine/cuda/ops/ops.h"
 #include "engine/cuda/ops/scale_shift.h"
-#include "engine/cuda/ops/unfused_layers.h"
 
 namespace sweetspot::engine::cuda {
 namespace {

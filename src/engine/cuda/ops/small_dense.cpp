@@ -1,9 +1,9 @@
-#include "engine/cuda/ops/small_dense.h"
 
 #include "engine/cuda/kernels/small_dense.h"
+
+#include "engine/cuda/ops/ops.h"
 #include "engine/cuda/ops/scale_shift.h"
 #include "engine/cuda/ops/tiles.h"
-#include "engine/cuda/ops/unfused_layers.h"
 
 namespace sweetspot::engine::cuda {
 namespace {

@@ -1,6 +1,5 @@
-#include "engine/cuda/ops/unfused_layers.h"
-
 #include "engine/cuda/kernels/dropout_gradient.h"
+#include "engine/cuda/ops/ops.h"
 
 namespace sweetspot::engine::cuda {
 namespace {

@@ -12,10 +12,10 @@ namespace sweetspot::engine::cuda {
 
 // Sums a step's gradients over the ranks that share its batch, bucket by bucket, on the ranks'
 // stream while the backward pass continues on the steps' own. Everything can be captured.
-class RankSums {
+class GradientSums {
  public:
   // `ranks` must have its GPU group.
-  RankSums(const Ranks& ranks, const Parameters& parameters, const Optimizer& optimizer,
+  GradientSums(const Ranks& ranks, const Parameters& parameters, const Optimizer& optimizer,
            cudaStream_t steps);
 
   // This rank's part of a batch, as the input pipeline divides it.

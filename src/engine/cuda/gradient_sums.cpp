@@ -1,8 +1,8 @@
-#include "engine/cuda/rank_sums.h"
+#include "engine/cuda/gradient_sums.h"
 
 namespace sweetspot::engine::cuda {
 
-RankSums::RankSums(const Ranks& ranks, const Parameters& parameters, const Optimizer& optimizer,
+GradientSums::GradientSums(const Ranks& ranks, const Parameters& parameters, const Optimizer& optimizer,
                    cudaStream_t steps)
     : ranks_(ranks),
       group_(*ranks.on_gpus),
@@ -14,21 +14,21 @@ RankSums::RankSums(const Ranks& ranks, const Parameters& parameters, const Optim
   *stop_.data() = 0;
 }
 
-RankSums::Part RankSums::part_of(std::int64_t batch) const {
+GradientSums::Part GradientSums::part_of(std::int64_t batch) const {
   const std::int64_t begin = batch * group_.rank() / group_.size();
   return {begin, batch * (group_.rank() + 1) / group_.size() - begin};
 }
 
-void RankSums::note_stop() {
+void GradientSums::note_stop() {
   if (ranks_.stop && *ranks_.stop != 0) *stop_.data() = 1;
 }
 
-RankStep RankSums::step(bool has_samples) const {
+RankStep GradientSums::step(bool has_samples) const {
   return {parameters_.state(), parameters_.history(), parameters_.rank_record(), stop_.data(),
           has_samples,         optimizer_.beta1,      optimizer_.beta2};
 }
 
-void RankSums::send(const Executor& executor, int bucket, bool has_samples) {
+void GradientSums::send(const Executor& executor, int bucket, bool has_samples) {
   const std::span<float> gradients = parameters_.gradient_sums();
   std::vector<std::span<float>> values;
   for (const auto& [begin, end] : executor.ranges(bucket))
@@ -47,10 +47,10 @@ void RankSums::send(const Executor& executor, int bucket, bool has_samples) {
   received_[static_cast<std::size_t>(bucket)]->record(sums_);
 }
 
-void RankSums::take_record() const {
+void GradientSums::take_record() const {
   cuda::check(launch_take_record(step(true), steps_), "a step of ranks");
 }
 
-bool RankSums::stops() const { return parameters_.fetch(parameters_.rank_record()).stops > 0; }
+bool GradientSums::stops() const { return parameters_.fetch(parameters_.rank_record()).stops > 0; }
 
 }  // namespace sweetspot::engine::cuda
