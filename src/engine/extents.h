@@ -25,16 +25,16 @@ struct ConvGeometry {
   model::Window kernel, strides;
   std::int64_t pad_top = 0, pad_left = 0;
   bool relu = false;
-  bool raw_input = false;    // reads the batch itself: the first layer
-  bool bf16 = false;         // products of rounded operands, where they pay
-  bool tiles = false;        // and these run on AMX tiles
-  bool compact = false;      // few input channels, stored contiguously instead of in units
-  model::Shape input;        // full shape, for a raw input
+  bool raw_input = false;      // reads the batch itself: the first layer
+  bool bf16 = false;           // products of rounded operands, where they pay
+  bool tiles = false;          // and these run on AMX tiles
+  bool compact = false;        // few input channels, stored contiguously instead of in units
+  model::Shape input;          // full shape, for a raw input
   float scale = 1, shift = 0;  // of a raw input, in front of the padding
-  Extent in;                 // the part of it that is read
-  Extent out;                // before pooling
-  model::Window pool{1, 1};  // fused max pooling without overlap; 1×1: none
-  std::size_t weights = 0;   // offsets into the weight buffer, in floats
+  Extent in;                   // the part of it that is read
+  Extent out;                  // before pooling
+  model::Window pool{1, 1};    // fused max pooling without overlap; 1×1: none
+  std::size_t weights = 0;     // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
 
   std::int64_t slots() const { return pool.height * pool.width; }

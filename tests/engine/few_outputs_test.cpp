@@ -1,4 +1,4 @@
-// Dense layers of few outputs, whose registers hold inputs, and the kernels of wide rows.
+// Dense layers of few outputs or many rows, and what they are made of.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,8 @@ TEST_P(FewOutputs, GiveTheWeightGradientOfAllColumns) {
     std::vector<float> memory(cpu::FewColumns::floats);
     o.d = found.data();
     cpu::FewColumns(kernels(), memory.data()).multiply(o, outputs);
-    for (std::int64_t i = 0; i < depth * unit; ++i) EXPECT_NEAR(at(found, i), at(expected, i), 1e-5);
+    for (std::int64_t i = 0; i < depth * unit; ++i)
+      EXPECT_NEAR(at(found, i), at(expected, i), 1e-5);
   }
 }
 
@@ -121,9 +122,9 @@ TEST_P(SideBySide, FeaturesAreNormalisedAsAlone) {
           kernels().normalise(s, x.data() + at, f.y.data() + at);
           kernels().normalise_sums(s, x.data() + at, g.data() + at, f.passed.data() + at,
                                    f.sum.data() + at, f.product.data() + at);
-          kernels().normalise_back({f.mean.data() + at, p, p + 2 * features, p + 3 * features, n,
-                                    positions, stride},
-                                   x.data() + at, g.data() + at, f.back.data() + at);
+          kernels().normalise_back(
+              {f.mean.data() + at, p, p + 2 * features, p + 3 * features, n, positions, stride},
+              x.data() + at, g.data() + at, f.back.data() + at);
         }
         return f;
       };
@@ -186,8 +187,9 @@ TEST(FewOutputsInANetwork, HaveTheGradientsOfSmallMicroBatches) {
     const auto dense = [&](int units, const char* activation) {
       return layer("Dense", {{"units", units}, {"activation", activation}});
     };
-    const model::Network of = network({nullptr, 51}, {dense(777, "tanh"), dense(outputs, "relu"),
-                                                      dense(300, "tanh"), dense(outputs, "softmax")});
+    const model::Network of =
+        network({nullptr, 51}, {dense(777, "tanh"), dense(outputs, "relu"), dense(300, "tanh"),
+                                dense(outputs, "softmax")});
     const GoldenBatch batch(of, true, 70, 3);
     const std::vector<Variable> whole = gradients(of, batch, 1, 70);
     expect_near(whole, gradients(of, batch, 1, 14), 2e-5);
@@ -199,21 +201,26 @@ TEST(FewOutputsInANetwork, HaveTheGradientsOfSmallMicroBatches) {
   }
 }
 
-// Their number does not change a bit, as with one unit for each thread.
-TEST(NormalisedVectors, AreTheSameForAnyNumberOfThreads) {
-  for (const int width : {7, 100, 333}) {
+// Few threads divide the rows of many vectors, many threads their features, or the weights.
+TEST(ManyVectors, HaveTheSameGradientsForAnyNumberOfThreads) {
+  for (const int width : {7, 100, 333, 560}) {
     SCOPED_TRACE(width);
     const model::Network of =
-        network({nullptr, 40}, {layer("Dense", {{"units", width}}),
-                                layer("BatchNormalization", json::object()),
-                                layer("Activation", {{"activation", "relu"}}),
-                                layer("Dense", {{"units", 6}, {"activation", "softmax"}})});
-    const GoldenBatch batch(of, true, 300, 5);
-    const std::vector<Variable> one = gradients(of, batch, 1, 300);
-    for (const int threads : {2, 3, 16}) {
-      const std::vector<Variable> others = gradients(of, batch, threads, 300);
-      for (std::size_t v = 0; v < one.size(); ++v)
-        EXPECT_EQ(one[v].values, others[v].values) << one[v].parameter.name;
+        network({nullptr, 40},
+                {layer("Dense", {{"units", width}}), layer("BatchNormalization", json::object()),
+                 layer("Activation", {{"activation", "relu"}}), layer("Dense", {{"units", 530}}),
+                 layer("BatchNormalization", json::object()), layer("Dense", {{"units", width}}),
+                 layer("Activation", {{"activation", "relu"}}),
+                 layer("Dense", {{"units", 6}, {"activation", "softmax"}})});
+    for (const int count : {40, 385, 701}) {
+      const GoldenBatch batch(of, true, count, 5);
+      const std::vector<Variable> one = gradients(of, batch, 1, count);
+      for (const int threads : {2, 3, 16}) {
+        SCOPED_TRACE(::testing::Message() << count << " on " << threads);
+        const std::vector<Variable> others = gradients(of, batch, threads, count);
+        for (std::size_t v = 0; v < one.size(); ++v)
+          EXPECT_EQ(one[v].values, others[v].values) << one[v].parameter.name;
+      }
     }
   }
 }

@@ -227,7 +227,9 @@ class Compiler {
     g.relu = takes_relu(network_, layer_, model::Activation::linear);
     const bool trainable = norm.scale || norm.center;
     if (g.per_position) {
-      push(make_vector_norm(name, g, current_, tensor(current_->extent)), trainable);
+      push(make_vector_norm(name, g, program_.training ? program_.micro_batch : 0, current_,
+                            tensor(current_->extent)),
+           trainable);
       return;
     }
     Tensor* measured = tensor(current_->extent);

@@ -71,8 +71,8 @@ struct Dot {
   std::int64_t x_row_stride;
 };
 
-// C[r][n] = f(bias[n] + Σ_k A[r][k] · B[n][k]) for n in [0, outputs), at most narrow_outputs, and the
-// padding after them. B is in panels of k: (depth / panel, unit, panel), its padding zero.
+// C[r][n] = f(bias[n] + Σ_k A[r][k] · B[n][k]) for n in [0, outputs), at most narrow_outputs, and
+// the padding after them. B is in panels of k: (depth / panel, unit, panel), its padding zero.
 constexpr std::int64_t narrow_outputs = 12;
 struct Narrow {
   const float* a;
@@ -241,8 +241,8 @@ struct Kernels {
   void (*moments)(const float* x, std::int64_t units, std::int64_t positions, std::int64_t stride,
                   float* mean, float* squares);
   void (*normalise)(const Normalise&, const float* x, float* y);
-  // passed = the gradient after the ReLU; of each feature: sum = Σ passed, product = Σ passed · (x −
-  // mean).
+  // passed = the gradient after the ReLU; of each feature: sum = Σ passed, product = Σ passed · (x
+  // − mean).
   void (*normalise_sums)(const Normalise&, const float* x, const float* gradient, float* passed,
                          float* sum, float* product);
   void (*normalise_back)(const NormaliseBack&, const float* x, const float* gradient, float* to);

@@ -100,7 +100,7 @@ template <class Math, int units>
 void multiply_units(const Product<typename Math::Operand>& m, std::int64_t column) {
   // 24 KiB: half of an L1 cache. Few rows read B once or twice anyway. A dense layer's B comes from
   // the L2 cache in time, and longer blocks load and store C less often.
-  const std::int64_t floats = m.segments == 1 ? 12288 : 6144;
+  const std::int64_t floats = m.segments == 1 ? 32768 : 6144;
   const std::int64_t depth =
       m.rows > 2 * tile_rows<units> ? floats / m.width * Math::together : m.segments * m.run;
   if (m.segments * m.run <= 2 * depth)
@@ -156,6 +156,8 @@ inline void outer_tile(OuterProduct<typename Math::Operand> o, std::int64_t k,
     // A dense layer's rows are far apart: the hardware prefetcher misses that the next tiles need
     // what follows in each.
     __builtin_prefetch(a + 2 * depth * together);
+#pragma GCC unroll 4
+    for (int u = 0; u < units; ++u) __builtin_prefetch(g + 4 * o.g_row_stride + u * o.g_unit_stride);
     vec row[n];
 #pragma GCC unroll 16
     for (int v = 0; v < n; ++v)

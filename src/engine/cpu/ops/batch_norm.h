@@ -16,7 +16,7 @@ struct BatchNormGeometry {
 
 // Statistics are those of the micro-batch, so accumulation does not equal the whole batch here.
 std::unique_ptr<Op> make_vector_norm(std::string name, const BatchNormGeometry& geometry,
-                                     Tensor* in, Tensor* out);
+                                     std::int64_t micro_batch, Tensor* in, Tensor* out);
 
 // Batch normalisation of images is three operations, so that only the statistics interrupt a
 // sample's path through the cache. `measure` ends a stage: each sample's moments, while its input

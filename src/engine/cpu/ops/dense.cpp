@@ -7,6 +7,7 @@
 #include "engine/cpu/ops/packed_outer.h"
 #include "engine/cpu/ops/rounded_rows.h"
 #include "engine/cpu/ops/rounded_weights.h"
+#include "engine/cpu/ops/weight_chunks.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -14,10 +15,7 @@ namespace {
 
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
-// A weight gradient is computed and applied in pieces of 12 KiB, which stay in the L1 cache.
-constexpr std::int64_t gradient_chunk = 48 * panel;
-// Whole tiles of the kernels.
-constexpr std::int64_t least_depth = 48;
+constexpr std::int64_t gradient_chunk = WeightChunks::most_floats;
 // Up to here the input gradient is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
 
@@ -25,9 +23,11 @@ constexpr std::int64_t few_rows = 16;
 // cache where it is used.
 constexpr std::int64_t weights_beyond_cache = 256 * 1024;
 constexpr std::int64_t many_columns = panel, many_columns_in_bf16 = 4 * panel;
+// Weights that every thread may read for its own rows: a few times an L2 cache.
+constexpr std::int64_t shared_size = 1024 * 1024;
 
 // Fewer samples are not packed.
-constexpr std::int64_t packed_rows = PackedOuter::rows_at_once;
+constexpr std::int64_t packed_rows = 64;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
 // bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs
 // with tiles have 2 MiB of it.
@@ -65,8 +65,7 @@ class Dense final : public Op {
         static_cast<core::Bytes>(std::max(
             {by_panels_ ? g_.columns * panel : 0,
              packs_ ? PackedOuter::floats(most_rows_, g_.columns, gradient_chunk / panel) : 0,
-             narrow_ ? FewColumns::floats : 0,
-             splits_ ? split_.levels() * row_chunk * panel : 0}));
+             narrow_ ? FewColumns::floats : 0, splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
     if (g_.wants_input_gradient && !bf16_)
       passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
@@ -104,8 +103,12 @@ class Dense final : public Op {
       return phase == 0 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
                         : forward_rounded(pass, part, parts);
     if (narrow_) return multiply_narrow(pass, share(all_rows(pass), part, parts));
-    each_block(all_rows(pass), g_.columns, g_.depth, 2 * row_chunk, part, parts,
-               [&](std::int64_t n, std::int64_t row, std::int64_t rows, const Range& depth) {
+    const bool own = has_own_rows(pass, parts);
+    const Range mine = own ? share(all_rows(pass), part, parts) : Range{0, all_rows(pass)};
+    each_block(mine.end - mine.begin, g_.columns, g_.depth, 2 * row_chunk, own ? 0 : part,
+               own ? 1 : parts,
+               [&](std::int64_t n, std::int64_t first, std::int64_t rows, const Range& depth) {
+                 const std::int64_t row = mine.begin + first;
                  Multiply m = product(pass, {n, row, rows}, depth);
                  m.adds = depth.begin > 0, m.relu = g_.relu && depth.end == g_.depth;
                  m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n;
@@ -161,6 +164,10 @@ class Dense final : public Op {
  private:
   // The rows of all samples are stored one after another.
   std::int64_t all_rows(const Pass& pass) const { return pass.count * g_.rows; }
+  // Whether a part has some rows of each product, and not some columns.
+  bool has_own_rows(const Pass& pass, int parts) const {
+    return splits_rows(all_rows(pass), parts) && g_.depth * g_.columns <= shared_size;
+  }
   const float* inputs(const Pass& pass) const { return pass.at(in_->value, 0, 0); }
   float* gradients(const Pass& pass) const { return pass.at(out_->gradient, 0, 0); }
 
@@ -265,40 +272,10 @@ class Dense final : public Op {
   // those of a few neighbouring panels, which share their packed inputs.
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
-    // Not the last panel's width: deeper chunks would not fit where their inputs are packed.
-    const std::int64_t most = gradient_chunk / width(0);
-    const std::int64_t panels = pieces(g_.columns, panel);
-    const std::int64_t in_a_group = pairs_gradients_ ? panels : PackedOuter::most_panels;
-    if (splits_) {
-      for (std::int64_t first = 0; first < panels; first += in_a_group)
-        for (std::int64_t done = 0; done < g_.depth; done += most)
-          for (std::int64_t p = first; p < std::min(first + in_a_group, panels); ++p) {
-            const Range mine = split_.rows(split_.leaves(p, part, parts));
-            const std::int64_t k = mine.begin + done;
-            if (k < mine.end) visit(p * panel, k, std::min(most, mine.end - k));
-          }
-      return;
-    }
-    const std::int64_t even = round_up(pieces(panels * g_.depth, parts), least_depth);
-    const std::int64_t step = std::min(most, even);
-    const std::int64_t chunks = pieces(g_.depth, step);
-    const Range mine = share(panels * chunks, part, parts);
-    for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
-      const std::int64_t first = chunk / (in_a_group * chunks) * in_a_group;
-      const std::int64_t beside = std::min(in_a_group, panels - first);
-      const std::int64_t at = chunk - first * chunks, k = at / beside * step;
-      visit((first + at % beside) * panel, k, std::min(step, g_.depth - k));
-    }
-  }
-
-  // Rows [k, k + unit) of the weights into a panel of columns.
-  void transpose(const Pass& pass, std::int64_t k, float* to) const {
-    const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
-    for (std::int64_t n = 0; n < g_.columns; n += panel) {
-      const std::int64_t width = std::min(panel, g_.columns - n);
-      pass.kernels->transpose(pass.weights + offset(n, k), width, unit, width,
-                              to + n * to_width + k - first, to_width);
-    }
+    const std::int64_t side_by_side =
+        pairs_gradients_ ? pieces(g_.columns, panel) : PackedOuter::most_panels;
+    WeightChunks{g_.depth, g_.columns, side_by_side}.each(splits_ ? &split_ : nullptr, part, parts,
+                                                          visit);
   }
 
   // In the shared memory; transposed too unless they are large.
@@ -349,6 +326,9 @@ class Dense final : public Op {
     const Split split =
         !by_panels_ && g_.columns * parts <= all_rows(pass) ? Split::rows : Split::panels;
     std::int64_t last = -1;  // the panel that is transposed
+    // Then every part transposes all panels, if they are, one after another.
+    const bool own = by_panels_ && has_own_rows(pass, parts);
+    const Range mine = own ? share(all_rows(pass), part, parts) : Range{0, all_rows(pass)};
     if (bf16_) {
       auto* transposed = pass.at<Bf16>(working, 0, part);
       const RoundedRows from = rounded_gradients(pass);
@@ -365,11 +345,13 @@ class Dense final : public Op {
           });
     }
     float* transposed = pass.at(working, 0, part);
-    each_tile(all_rows(pass), g_.depth, row_chunk, split, part, parts,
-              [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
+    each_tile(mine.end - mine.begin, g_.depth, row_chunk, split, own ? 0 : part, own ? 1 : parts,
+              [&](std::int64_t k, std::int64_t first, std::int64_t rows) {
+                const std::int64_t row = mine.begin + first;
                 if (by_panels_ && k != last)
                   for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
-                    transpose(pass, i, transposed);
+                    transpose_rows(pass, pass.weights + g_.weights, g_.depth, g_.columns, i,
+                                   transposed);
                 Multiply m{};
                 m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
                 m.segments = 1, m.run = narrow_ ? g_.outputs : g_.columns;

@@ -49,8 +49,10 @@ class PackedOuter {
     }
   }
 
-  // Rows whose inputs and gradients for a chunk of weights stay in the L1 cache.
-  static constexpr std::int64_t rows_at_once = 64;
+  // Rows whose inputs and gradients for a chunk of weights are packed and multiplied in turn. (128
+  // are as fast as 64 on an AMD CPU, 4% faster on an Intel one: they load and store sums less
+  // often.)
+  static constexpr std::int64_t rows_at_once = 128;
 
  private:
   float* memory_;

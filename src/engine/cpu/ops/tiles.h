@@ -14,6 +14,14 @@ inline std::int64_t pieces(std::int64_t count, std::int64_t size) {
 // panels or by rows.
 enum class Split { panels, rows };
 
+// Whether the parts of a matrix with so many rows are rows: a thread then writes what it reads
+// itself in the layers before and after. Reading what another core wrote, and writing what it has
+// read, takes longer than reading all weights once more for each part, unless its rows are few.
+inline bool splits_rows(std::int64_t rows, int parts) {
+  constexpr std::int64_t least_rows = 192;
+  return parts > 1 && rows >= least_rows * parts;
+}
+
 // The number of cuts of rows, at most `most_rows` in each, such that all parts get about as many
 // tiles: a thread without tiles waits for the others. A single panel is split as finely as needed;
 // with many panels, each split is read again.
@@ -64,7 +72,7 @@ void each_tile_of_16(std::int64_t rows, std::int64_t columns, Split split, int p
 template <class Visit>
 void each_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t most_rows,
                 int part, int parts, Visit visit) {
-  constexpr std::int64_t usual_depth = 192;
+  constexpr std::int64_t usual_depth = 512;
   const std::int64_t cuts = cuts_of(rows, columns, most_rows, Split::panels, parts);
   const Range tiles = share(pieces(columns, panel) * cuts, part, parts);
   const Range whole{pieces(tiles.begin, cuts), tiles.end / cuts};  // panels
@@ -83,18 +91,22 @@ void each_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, std
         visit_tile(n, cut, {k, std::min(k + step, depth)});
 }
 
-// The transpose of a weight matrix (depth, columns) in panels, for some units of its rows.
+// Rows [k, k + unit) of a weight matrix (depth, columns) as columns of their panel.
+inline void transpose_rows(const Pass& pass, const float* weights, std::int64_t depth,
+                           std::int64_t columns, std::int64_t k, float* to) {
+  const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
+  for (std::int64_t n = 0; n < columns; n += panel) {
+    const std::int64_t width = std::min(panel, columns - n);
+    pass.kernels->transpose(weights + n * depth + k * width, width, unit, width,
+                            to + n * to_width + k - first, to_width);
+  }
+}
+// Some units of all rows, in panels.
 inline void transpose_weights(const Pass& pass, const float* weights, std::int64_t depth,
                               std::int64_t columns, float* to, int part, int parts) {
   const Range units = share(depth / unit, part, parts);
-  for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
-    const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
-    for (std::int64_t n = 0; n < columns; n += panel) {
-      const std::int64_t width = std::min(panel, columns - n);
-      pass.kernels->transpose(weights + n * depth + k * width, width, unit, width,
-                              to + first * columns + n * to_width + k - first, to_width);
-    }
-  }
+  for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit)
+    transpose_rows(pass, weights, depth, columns, k, to + k / panel * panel * columns);
 }
 
 // The same in bf16, pairs of columns: rows [k, k + unit) of the panel at column n into theirs.
