@@ -32,15 +32,16 @@ std::optional<stats::Interval> fieller(const MeanPair& m, double t) {
   return stats::Interval{ratio, (centre - reach) / (1 - g), (centre + reach) / (1 - g)};
 }
 
-// The interval's lower end if it has no upper one. Fieller's interval are all ratios r with
-// (numerator − r · denominator)² ≤ t² · its variance; the denominator's interval contains 0, so the
-// quadratic falls with large r, and it is above 0 at r = 0: one positive r is its zero.
+// The least ratio, as a bound on one side. Fieller's interval are all ratios r with (numerator − r
+// · denominator)² ≤ t² · its variance, a quadratic that is above 0 at r = 0: the bound is its least
+// positive zero. There is one if the denominator's interval contains 0, so that the quadratic falls
+// with large r, or if it is above 0.
 std::optional<double> least_ratio(const MeanPair& m, double t) {
   const double t2 = stats::square(t);
   const double falls = stats::square(m.denominator) - t2 * m.denominator_variance;  // · r²
   const double slope = m.numerator * m.denominator - t2 * m.covariance;             // · −2r
   const double at_zero = stats::square(m.numerator) - t2 * m.numerator_variance;
-  if (m.numerator <= 0 || !(at_zero > 0) || !(falls <= 0)) return std::nullopt;
+  if (m.numerator <= 0 || !(at_zero > 0) || (falls > 0 && m.denominator <= 0)) return std::nullopt;
   const double root = std::sqrt(stats::square(slope) - falls * at_zero);
   // Without cancellation.
   const double ratio = slope > 0 ? at_zero / (slope + root) : (slope - root) / falls;
@@ -95,7 +96,7 @@ std::optional<NoiseEstimate> NoiseScale::estimate() const {
     estimate.samples = stats::Interval{std::max(ratio->mean, 0.0), std::max(ratio->low, 0.0),
                                        std::max(ratio->high, 0.0)};
   else
-    estimate.at_least = least_ratio(means, t);
+    estimate.at_least = least_ratio(means, stats::t95_one_sided(estimate.observations - 1));
   return estimate;
 }
 

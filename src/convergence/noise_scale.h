@@ -28,8 +28,8 @@ struct NoiseEstimate {
   double gradient_squared = 0, trace = 0;
   // tr(Σ)/|G|² in samples, with its 95% interval; nullopt while |G|² is indistinguishable from 0.
   std::optional<stats::Interval> samples;
-  // Then: the lower end of the 95% interval, which has no upper one. nullopt if there are too few
-  // observations, or if tr(Σ) is indistinguishable from 0 too.
+  // Then: a bound that it exceeds with 95% probability. nullopt if there are too few observations,
+  // or if tr(Σ) is indistinguishable from 0 too.
   std::optional<double> at_least;
   double observations = 0;  // effective number of observations: fewer than added if old ones fade
 };

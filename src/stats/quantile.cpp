@@ -12,6 +12,10 @@ double t95(double degrees) {
   return boost::math::quantile(boost::math::students_t(degrees), 0.975);
 }
 
+double t95_one_sided(double degrees) {
+  return boost::math::quantile(boost::math::students_t(degrees), 0.95);
+}
+
 double t_below(double t, double degrees) {
   return boost::math::cdf(boost::math::students_t(degrees), t);
 }

@@ -7,6 +7,8 @@ namespace sweetspot::stats {
 
 // The half-width of a two-sided 95% interval in standard errors, by Student's t; degrees ≥ 1.
 double t95(double degrees);
+// The same for a bound on one side only.
+double t95_one_sided(double degrees);
 // The distribution function of Student's t.
 double t_below(double t, double degrees);
 // The same for a normal distribution.

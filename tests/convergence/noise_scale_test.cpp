@@ -88,7 +88,7 @@ TEST(NoiseScale, IsUnknownWhileTheGradientIsLostInItsNoise) {
   EXPECT_NEAR(scale.estimate()->trace, 200, 60);
 }
 
-// Far below the noise scale the interval has no upper end, and its lower end is below the truth as
+// Far below the noise scale the interval has no upper end, and a lower bound is below the truth as
 // often as it says.
 TEST(NoiseScale, HasALowerBoundWhileTheGradientIsLostInItsNoise) {
   int bounded = 0, held = 0;

@@ -159,6 +159,29 @@ TEST(MeasuredEpochs, PassOverResidentSamplesWithoutTheHost) {
   EXPECT_NE(passes[2], passes[0]);
 }
 
+// A window that has time for more norms of parts of a batch takes them; these take none.
+TEST(MeasuredEpochs, TakeSeveralNormsOfPartsOfALargeBatch) {
+  Options options;
+  options.model = "small-cnn", options.data = "synthetic:1200";
+  options.pipeline.batch = 512;
+  options.evaluate = false;
+  const auto run = open(options, [](std::string_view) {});
+  std::vector<std::vector<std::uint32_t>> passes;
+  const auto epochs = with_gradient_norms(
+      std::make_unique<ResidentNorms>(make_cpu_epochs(run, run.options, go_on), passes), run,
+      run.options);
+  ASSERT_EQ(passes.size(), 2u);  // to load kernels, and for their time
+  for (std::uint32_t epoch = 0; passes.size() == 2 && epoch < 300; ++epoch) {
+    epochs->start(epoch);
+    while (passes.size() == 2 && !epochs->next(1000).empty()) {
+    }
+  }
+  ASSERT_EQ(passes.size(), 2u + 8);
+  std::set<std::uint32_t> seen;
+  for (std::size_t i = 2; i < passes.size(); ++i) seen.insert(passes[i].begin(), passes[i].end());
+  EXPECT_EQ(seen.size(), 8u * 64) << "other samples for each";
+}
+
 // One pass over many samples reveals more than many over few, so it has a plan of its own.
 TEST(MeasuredEpochs, PassOverAsMuchAsAQuarterOfTheData) {
   Options options;

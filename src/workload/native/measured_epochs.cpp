@@ -21,6 +21,8 @@ constexpr std::int64_t first_steps = 20;  // before their speed is known
 // Relative to a window's length: the first ones are shorter, so that there is an interval soon;
 // four more passes in total.
 constexpr double first_share = 1. / 16;
+// Small norms of a pass at most: a few dozen of them tell tr(Σ) to the tenth.
+constexpr std::int64_t most_norms = 8;
 
 constexpr std::int64_t most_host_bytes = 64 << 20;
 
@@ -33,7 +35,8 @@ std::int64_t host_bytes(const model::Network& network, std::int64_t samples) {
 // number of steps reveals |G|². So such a batch is the small one of the two, known well from its
 // many steps, and the pass is over several times as many samples: the error of |G|² falls with the
 // samples of one pass, but only with the square root of the number of passes. A large batch is the
-// big one, and a pass over a small part of it is cheap.
+// big one, and a pass over a small part of it is cheap; it has as many such parts, each with a norm
+// of its own, as the window has time for.
 struct Pass {
   std::int64_t samples, micro_batch;
 };
@@ -105,8 +108,7 @@ class MeasuredEpochs final : public Epochs {
     if (half_left_ > 0) return updates;
     half_left_ = half_window();
     if (!pass_squared_) {
-      const PassNorm measured = norm_of_pass();
-      pass_squared_ = measured.squared, pass_seconds_ = measured.seconds;
+      measure_pass(norms_of(half_left_));
       return updates;
     }
     updates_.assign(updates.begin(), updates.end());
@@ -145,11 +147,33 @@ class MeasuredEpochs final : public Epochs {
     step_sum_ += *squared, ++step_count_;
   }
 
+  double step_seconds() const {
+    return std::max(trained_.count() / static_cast<double>(steps_), 1e-9);
+  }
+
+  // Several if whole graphs, or a slow step, make the window longer than one takes.
+  std::int64_t norms_of(std::int64_t half_window) const {
+    if (pass_.samples > batch_) return 1;
+    const double affordable = share_of_time * 2 * static_cast<double>(half_window) *
+                              step_seconds() / std::max(pass_seconds_, 1e-9);
+    constexpr auto most = static_cast<double>(most_norms);
+    return of_first_rank(options_.ranks,
+                         static_cast<std::int64_t>(std::clamp(affordable, 1., most)));
+  }
+
+  void measure_pass(std::int64_t norms) {
+    double squared = 0, seconds = 0;
+    for (std::int64_t i = 0; i < norms; ++i) {
+      const PassNorm measured = norm_of_pass();
+      squared += measured.squared, seconds += measured.seconds;
+    }
+    pass_squared_ = squared / static_cast<double>(norms);
+    pass_seconds_ = seconds / static_cast<double>(norms);
+  }
+
   // The number of steps for which the pass in the middle takes its share of the time.
   std::int64_t half_window() const {
-    const double step_seconds = trained_.count() / static_cast<double>(steps_);
-    const double half =
-        share_of_window_ * pass_seconds_ / share_of_time / std::max(step_seconds, 1e-9) / 2;
+    const double half = share_of_window_ * pass_seconds_ / share_of_time / step_seconds() / 2;
     constexpr double most = 1 << 20;
     return whole_graphs(of_first_rank(
         options_.ranks, static_cast<std::int64_t>(std::clamp(std::ceil(half), 1., most))));
