@@ -295,7 +295,9 @@ TEST_P(Bf16Training, IsTheSameBitForBitWhateverTheThreads) {
     const std::vector<double> expected = curve(1);
     for (const int threads : {2, 3, 4}) EXPECT_EQ(curve(threads), expected) << name << threads;
     // many-shapes has slots for four threads only.
-    if (network.name == "paper-cnn") EXPECT_EQ(curve(16), expected);
+    if (network.name == "paper-cnn") {
+      EXPECT_EQ(curve(16), expected);
+    }
   }
 }
 
