@@ -57,8 +57,8 @@ struct EpochColumn {
   std::string (*cell)(const native::EpochResult&);
 };
 
-// With columns for a changing batch, and for a measured noise scale. That one's table omits others
-// to fit in 80 columns: --json has them all.
+// With columns for a changing batch, and for a measured noise scale. What would not fit in 80
+// columns is left out: --json has everything.
 std::vector<EpochColumn> epoch_columns(bool noise_scale, bool batch_changes) {
   using E = const native::EpochResult&;
   std::vector<EpochColumn> list;
@@ -70,14 +70,14 @@ std::vector<EpochColumn> epoch_columns(bool noise_scale, bool batch_changes) {
   if (batch_changes)
     add({"batch", false, 6}, [](E e) { return core::format_count(static_cast<double>(e.batch)); });
   add({"loss", false, 7}, [](E e) { return number(e.train_loss); });
-  if (!noise_scale) add({"train accuracy"}, [](E e) { return percent(e.train_accuracy); });
   add({"test loss", false, 7}, [](E e) { return number(e.test_loss); });
-  add({"test accuracy"}, [](E e) { return percent(e.test_accuracy); });
+  add({"test acc."}, [](E e) { return percent(e.test_accuracy); });
   if (!noise_scale || !batch_changes)
-    add({"seconds", false, 8}, [](E e) { return fmt::format("{:.2f}", e.train_time.count()); });
+    add({"seconds", false, 7}, [](E e) { return fmt::format("{:.2f}", e.train_time.count()); });
   if (!noise_scale) {
     add({"samples/s", false, 9}, [](E e) { return core::format_count(e.samples_per_second()); });
-    add({"data wait"}, [](E e) { return fmt::format("{:.1f}%", 100 * e.data_wait_share()); });
+    if (!batch_changes)
+      add({"data wait"}, [](E e) { return fmt::format("{:.1f}%", 100 * e.data_wait_share()); });
   } else {
     add({"noise scale", false, 16}, noise_words);
   }
