@@ -18,7 +18,7 @@ constexpr double apart_octaves = 0.6;
 constexpr double quarter_octave = 1.25;
 // The share of the time for each end of the range, and for each batch that may be the fastest:
 // blocks of large batches are long.
-constexpr double share_of_an_end = 0.05, share_of_a_fastest = 0.15, share_of_a_ruled_out = 0.03;
+constexpr double share_of_an_end = 0.05, share_of_a_fastest = 0.15;
 // An end of the range that is closer than this to a measured batch adds nothing.
 constexpr double worth_an_end = 1.05;
 
@@ -342,11 +342,6 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
     entering.push_back(sizes[i]);
     add(i);
   }
-  // The scan measures a batch alone, at one moment, which may be a slow one: what it ruled out comes
-  // back.
-  if (!is_fine)
-    for (const std::int64_t batch : measured)
-      if (!had_its_share(batch, share_of_a_ruled_out)) add(place(batch));
   const auto between = is_fine && limits.objective != Objective::energy
                            ? inside_bounds(found.decision, evidence, range, sizes)
                            : std::optional<std::int64_t>();

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <set>
 
 #include "search/made.h"
@@ -11,10 +10,8 @@
 namespace sweetspot::search {
 namespace {
 
-using testing::Contains;
 using testing::Each;
 using testing::Le;
-using testing::Not;
 using testing::SizeIs;
 
 TEST(Knee, OfAStraightLine) {
@@ -142,17 +139,6 @@ TEST(Knee, SizesArePaddedOnesWhereTheDevicePads) {
 TEST(Knee, AFlatCurveEndsAtTheSmallestBatch) {
   const auto found = study({.max = 1024}, [](auto b) { return ok(b, 1000); });
   EXPECT_LE(found.decision->batch, 2);
-}
-
-TEST(Knee, WhatASlowMomentOfTheScanRuledOutComesBack) {
-  const auto plan = [](double deviation, auto placed) {
-    std::vector<trial::Trial> trials = {placed(in_rounds(4, line_speed(4, 1) / 2, 4, deviation))};
-    for (const std::int64_t batch : {1, 8, 16, 32, 64, 128, 256})
-      trials.push_back(placed(in_rounds(batch, line_speed(batch, 1), 60, deviation, 2)));
-    return plan_rounds(trials, {.max = 256}, {});
-  };
-  EXPECT_THAT(plan(0.05, std::identity()).batches, Contains(4));
-  EXPECT_THAT(plan(0.0005, on_gpu).batches, Not(Contains(4))) << "no moment there is slow";
 }
 
 TEST(Knee, RespectsMultiplesAndBounds) {
