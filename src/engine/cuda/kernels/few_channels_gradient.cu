@@ -2,7 +2,7 @@
 
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_channels.h"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/lanes.cuh"
 
 // The input gradient of a convolution over few channels, in fp32: tiles of a product would consist
 // of padding. A few lanes share a position, each with its vectors of four filters, and visit only
@@ -70,11 +70,7 @@ __global__ void __launch_bounds__(gradient_threads)
 #pragma unroll 2
         for (int n = 4 * lane; n < s.filters; n += 4 << p.lane_bits) {
           float4 g = inside ? load4(gradient + from + n) : float4{};
-          if (codes) {
-            const uchar4 code = *reinterpret_cast<const uchar4*>(codes + from + n);
-            g = {code.x == no_gradient ? 0.f : g.x, code.y == no_gradient ? 0.f : g.y,
-                 code.z == no_gradient ? 0.f : g.z, code.w == no_gradient ? 0.f : g.w};
-          }
+          if (codes) g = let_through(g, *reinterpret_cast<const uchar4*>(codes + from + n));
 #pragma unroll
           for (int c = 0; c < channels; ++c)
             sums[c] = dot(g, load4(w + c * s.filters + n), sums[c]);
