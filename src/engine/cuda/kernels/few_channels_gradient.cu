@@ -119,8 +119,10 @@ cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaSt
   FewChannelsGradient p = part;
   const std::int64_t at_once =
       std::int64_t{blocks_each} * current_chip().multiprocessors * gradient_threads;
-  // So few positions that all lanes have something to do.
-  if (p.positions << most_lane_bits <= at_once) p.lane_bits = most_lane_bits;
+  // If positions are few, as many lanes as there are vectors.
+  while (p.lane_bits < most_lane_bits && 4 << p.lane_bits < p.shape.filters &&
+         p.positions << p.lane_bits < at_once)
+    ++p.lane_bits;
   p.turns = static_cast<int>(
       std::clamp<std::int64_t>((p.positions << p.lane_bits) / at_once, 1, most_turns));
   const int rows = (gradient_threads >> p.lane_bits) * p.turns;

@@ -142,15 +142,22 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
   const Rates rate(*u.state);
   const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
   const bool early = s.early && !u.from_gradients;
-  if (!early) wait_for_predecessor();
+  std::uint32_t bad = 0;
+  if (!early) {
+    wait_for_predecessor();
+    if (u.scaled) bad = __ldcg(&u.state->bad);  // beside the gradients, not after them
+  }
   if (!u.from_gradients)
     g = gathered(s, block);
   else if (i >= 0)
     g = at4(u.gradients + place);
   if (i < 0) return;
   if (u.scaled) {
-    if (early) wait_for_predecessor();
-    if (__ldcg(&u.state->bad)) return;
+    if (early) {
+      wait_for_predecessor();
+      bad = __ldcg(&u.state->bad);
+    }
+    if (bad) return;
     g = {g.x * unscale, g.y * unscale, g.z * unscale, g.w * unscale};
   }
   w = updated(u.rule, rate, w, g, m, v);
