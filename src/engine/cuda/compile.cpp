@@ -166,8 +166,9 @@ class Compiler {
         runs_small(shape, program_.micro_batch, false))
       return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
-    PackingCase packing{shape,           program_.micro_batch, training(),
-                        seen_trainable_, planner_.math(),      few_channels};
+    PackingCase packing{
+        shape,        program_.micro_batch,     training(), seen_trainable_, planner_.math(),
+        few_channels, runs_on_chip(chip, shape)};
     if (packed_terms(planner_.math()) <= 2 && shape.channels % 8 == 0) {
       packing.input_packed = program_.ops.back()->writes_terms();
       packing.kernel_packed = weights.operands && packed_terms(planner_.math()) == 1;
@@ -177,11 +178,11 @@ class Compiler {
     const bool direct =
         few_channels && !packing.gradient_packed &&
         runs_few_channels_weights(chip, shape, *current_, program_.micro_batch, planner_.math());
-    // On chip only the tensor cores keep up with packed operands; but in no precision does a first
-    // convolution merge with those.
+    // On chip the tensor cores keep up with packed operands, fp32 does not; and a first convolution
+    // merges with such a product only.
     const bool merges = first_conv_ && first_conv_->out() == current_;
-    const bool on_chip = runs_on_chip(chip, shape) && (merges || planner_.math() != Math::fp32);
-    if (!direct && !on_chip && packing_pays(chip, packing))
+    const bool stays = packing.on_chip && (merges || planner_.math() != Math::fp32);
+    if (!direct && !stays && packing_pays(chip, packing))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }

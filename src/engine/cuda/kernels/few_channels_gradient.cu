@@ -2,7 +2,7 @@
 
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_channels.h"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/lanes.cuh"
 
 // The input gradient of a convolution over few channels, in fp32: tiles of a product would consist
 // of padding. A few lanes share a position, each with its vectors of four filters, and visit only
@@ -70,11 +70,7 @@ __global__ void __launch_bounds__(gradient_threads)
 #pragma unroll 2
         for (int n = 4 * lane; n < s.filters; n += 4 << p.lane_bits) {
           float4 g = inside ? load4(gradient + from + n) : float4{};
-          if (codes) {
-            const uchar4 code = *reinterpret_cast<const uchar4*>(codes + from + n);
-            g = {code.x == no_gradient ? 0.f : g.x, code.y == no_gradient ? 0.f : g.y,
-                 code.z == no_gradient ? 0.f : g.z, code.w == no_gradient ? 0.f : g.w};
-          }
+          if (codes) g = let_through(g, *reinterpret_cast<const uchar4*>(codes + from + n));
 #pragma unroll
           for (int c = 0; c < channels; ++c)
             sums[c] = dot(g, load4(w + c * s.filters + n), sums[c]);
@@ -123,8 +119,10 @@ cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaSt
   FewChannelsGradient p = part;
   const std::int64_t at_once =
       std::int64_t{blocks_each} * current_chip().multiprocessors * gradient_threads;
-  // So few positions that all lanes have something to do.
-  if (p.positions << most_lane_bits <= at_once) p.lane_bits = most_lane_bits;
+  // If positions are few, as many lanes as there are vectors.
+  while (p.lane_bits < most_lane_bits && 4 << p.lane_bits < p.shape.filters &&
+         p.positions << p.lane_bits < at_once)
+    ++p.lane_bits;
   p.turns = static_cast<int>(
       std::clamp<std::int64_t>((p.positions << p.lane_bits) / at_once, 1, most_turns));
   const int rows = (gradient_threads >> p.lane_bits) * p.turns;

@@ -2,7 +2,7 @@
 
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/few_channels.h"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/lanes.cuh"
 
 // The weight gradient of a convolution over few channels, in fp32: the tiles of a product would
 // consist of padding. A thread has some adjacent taps of one line of the kernel, all channels and
@@ -12,13 +12,6 @@ namespace {
 
 constexpr int weight_threads = 256, at_once = 2;  // positions
 
-__device__ float of_channel(float4 v, int c) {
-  return c == 0 ? v.x : c == 1 ? v.y : c == 2 ? v.z : v.w;
-}
-__device__ void add_product(float4& sum, float4 g, float x) {
-  sum.x = fmaf(g.x, x, sum.x), sum.y = fmaf(g.y, x, sum.y);
-  sum.z = fmaf(g.z, x, sum.z), sum.w = fmaf(g.w, x, sum.w);
-}
 __device__ bool finite(float4 v) { return isfinite(v.x + v.y + v.z + v.w); }
 
 template <int channels, int width>
@@ -46,11 +39,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
       const std::int64_t from = std::int64_t{m} * s.filters + n;
       const bool counts = first + i * p.groups < end;
       g[i] = counts ? load4(p.gradient + from) : float4{};
-      if (p.code) {
-        const uchar4 code = *reinterpret_cast<const uchar4*>(p.code + from);
-        g[i] = {code.x == no_gradient ? 0.f : g[i].x, code.y == no_gradient ? 0.f : g[i].y,
-                code.z == no_gradient ? 0.f : g[i].z, code.w == no_gradient ? 0.f : g[i].w};
-      }
+      if (p.code) g[i] = let_through(g[i], *reinterpret_cast<const uchar4*>(p.code + from));
       const float* pixels = p.input + 4 * ((std::int64_t{sample} * s.in_h + y) * s.in_w + left);
 #pragma unroll
       for (int k = 0; k < width; ++k) {
@@ -68,7 +57,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
       for (int k = 0; k < width; ++k)
 #pragma unroll
         for (int c = 0; c < channels; ++c)
-          add_product(sums[k * channels + c], g[i], of_channel(x[i][k], c));
+          add_product(sums[k * channels + c], g[i], of4(x[i][k], c));
       sums[slots - 1] = sums[slots - 1] + g[i];
     }
   }

@@ -16,10 +16,7 @@ __device__ float4 gradient4(const GemmPart& p, int sample, int n) {
   if (sample >= p.count || n >= p.shape.filters) return {};
   const std::int64_t at = static_cast<std::int64_t>(sample) * p.shape.filters + n;
   float4 g = load4(p.gradient + at);
-  if (p.code) {
-    const uchar4 code = *reinterpret_cast<const uchar4*>(p.code + at);
-    g = {code.x ? 0.f : g.x, code.y ? 0.f : g.y, code.z ? 0.f : g.z, code.w ? 0.f : g.w};
-  }
+  if (p.code) g = let_through(g, *reinterpret_cast<const uchar4*>(p.code + at));
   return g;
 }
 

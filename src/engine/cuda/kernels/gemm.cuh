@@ -194,7 +194,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
                                 if (!gathers && p.splits > 1)
                                   finish_slice(p, split, p.count, s.filters, group, g, n, v);
                                 else
-                                  finish_forward<special>(p, group, g, n, v);
+                                  finish_forward<special, T::warps_k == 1>(p, group, g, n, v);
                               });
   } else if constexpr (kind == GemmKind::data) {
     // The splits of one phase are adjacent.

@@ -90,7 +90,8 @@ __device__ void finish_plain(const GemmPart& p, int sample, int at, int n, float
   finish_element<special>(p, sample, at, n, v, code, dropout);
 }
 
-template <bool special>
+// `looped`: v is in memory, as in each_finished.
+template <bool special, bool looped>
 __device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
   if (n >= p.shape.filters) return;
   if (p.shape.pool == 2) {
@@ -99,7 +100,7 @@ __device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finis
       finish_pooled<special>(p, sample, window - sample * p.by_windows.divisor, n, v);
     return;
   }
-#pragma unroll 1  // as in each_finished
+#pragma unroll looped ? 1 : 4
   for (int i = 0; i < 4; ++i) {
     const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
     if (sample < p.count)

@@ -13,6 +13,10 @@ __device__ inline void add_product(float4& sum, float4 w, float x) {
   sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
 }
+// Zero where ReLU or dropout lets no gradient through, by the codes of values without pooling.
+__device__ inline float4 let_through(float4 g, uchar4 code) {
+  return {code.x ? 0.f : g.x, code.y ? 0.f : g.y, code.z ? 0.f : g.z, code.w ? 0.f : g.w};
+}
 __device__ inline float added(float a, float b) { return a + b; }
 __device__ inline float4 added(float4 a, float4 b) { return a + b; }
 __device__ inline float shuffled(float v, int mask) {

@@ -64,26 +64,26 @@ struct Fp32 {
   __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
                                   SumsOf<sixteens>& sums) {
     constexpr int eights = 2 * sixteens;  // of rows
-    static_assert(slice % 4 == 0);
-    const auto add = [&](const Fragments<eights>& now) {
-#pragma unroll
-      for (int i = 0; i < eights; ++i)
-#pragma unroll
-        for (int j = 0; j < 8; ++j) {
-          float& sum = sums[i / 2][j / 2][i % 2 * 2 + j % 2];
-          sum += now.left[i].x * now.right[j].x;
-          sum += now.left[i].y * now.right[j].y;
-        }
-    };
-    // Unrolled no further: a small product runs through its code only a few times.
-    Fragments<eights> first, second;
-    first.load(a, b, k0);
+    // Unrolled no further, since a small product runs through its code only a few times.
+    constexpr int chunk = slice < 16 ? slice : 16;
+    static_assert(slice % chunk == 0);
 #pragma unroll 1
-    for (int k = k0; k < k0 + slice; k += 4) {
-      second.load(a, b, k + 2);
-      add(first);
-      if (k + 4 < k0 + slice) first.load(a, b, k + 4);
-      add(second);
+    for (int begin = k0; begin < k0 + slice; begin += chunk) {
+      Fragments<eights> both[2];
+      both[0].load(a, b, begin);
+#pragma unroll
+      for (int step = 0; step < chunk / 2; ++step) {
+        if (step + 1 < chunk / 2) both[(step + 1) % 2].load(a, b, begin + 2 * step + 2);
+        const Fragments<eights>& now = both[step % 2];
+#pragma unroll
+        for (int i = 0; i < eights; ++i)
+#pragma unroll
+          for (int j = 0; j < 8; ++j) {
+            float& sum = sums[i / 2][j / 2][i % 2 * 2 + j % 2];
+            sum += now.left[i].x * now.right[j].x;
+            sum += now.left[i].y * now.right[j].y;
+          }
+      }
     }
   }
   __device__ static float2 pair(const float* p) { return *reinterpret_cast<const float2*>(p); }

@@ -140,19 +140,33 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
     if (u.square) v = at4(u.square + place);
   }
   const Rates rate(*u.state);
-  const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
+  // In fp16, whether a gradient overflowed, read once per block: a read by every warp makes all of
+  // them queue for one line of the L2 cache.
+  __shared__ std::uint32_t bad;
+  __shared__ float unscale;
+  const auto read_scale = [&] {
+    if (u.scaled && threadIdx.x == 0)
+      bad = __ldcg(&u.state->bad), unscale = __ldcg(&u.state->unscale);
+  };
   const bool early = s.early && !u.from_gradients;
-  if (!early) wait_for_predecessor();
+  if (!early) {
+    wait_for_predecessor();
+    read_scale();
+  }
   if (!u.from_gradients)
     g = gathered(s, block);
   else if (i >= 0)
     g = at4(u.gradients + place);
-  if (i < 0) return;
   if (u.scaled) {
-    if (early) wait_for_predecessor();
-    if (__ldcg(&u.state->bad)) return;
+    if (early) {
+      wait_for_predecessor();
+      read_scale();
+    }
+    __syncthreads();
+    if (bad) return;
     g = {g.x * unscale, g.y * unscale, g.z * unscale, g.w * unscale};
   }
+  if (i < 0) return;
   w = updated(u.rule, rate, w, g, m, v);
   *reinterpret_cast<float4*>(u.weights + place) = w;
   if (i < s.operand_count) store_operands(u.math, u.operands, s.operands + i, w);

@@ -43,20 +43,26 @@ __device__ inline void finish_four(const GemmPart& p, int row, int f, float4 bia
                                    uchar4 pooled) {
   float v[4] = {sums.x + bias.x, sums.y + bias.y, sums.z + bias.z, sums.w + bias.w};
   std::uint8_t code[4] = {pooled.x, pooled.y, pooled.z, pooled.w};
-  if (p.function != Function::linear)
+  if (p.function != Function::linear) {
+    float y[4] = {v[0], v[1], v[2], v[3]};
+#pragma unroll 1  // less code to fetch
+    for (int e = 0; e < 4; ++e) y[e] = activated(p.function, y[e]);
 #pragma unroll
-    for (int e = 0; e < 4; ++e) v[e] = activated(p.function, v[e]);
+    for (int e = 0; e < 4; ++e) v[e] = y[e];
+  }
   if (p.relu)
 #pragma unroll
     for (int e = 0; e < 4; ++e) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : code[e];
   if (p.dropout.threshold) {
     const int sample = p.by_windows.quotient(row);
     const int position = row - sample * static_cast<int>(p.by_windows.divisor);
+    bool kept[4];
+#pragma unroll 1  // likewise
+    for (int e = 0; e < 4; ++e) kept[e] = DrawnDropout{}(p, sample, position, f + e);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const bool kept = DrawnDropout{}(p, sample, position, f + e);
-      v[e] = kept ? v[e] * p.dropout.scale : 0.f;
-      if (!kept) code[e] = no_gradient;
+      v[e] = kept[e] ? v[e] * p.dropout.scale : 0.f;
+      if (!kept[e]) code[e] = no_gradient;
     }
   }
   const std::int64_t at = static_cast<std::int64_t>(row) * p.shape.filters + f;

@@ -35,7 +35,8 @@ struct PackingCase {
   std::int64_t count;
   bool training, wants_input_gradient;
   Math math;
-  bool few_channels;  // the forward pass has its own kernel, packed or not
+  bool few_channels;     // the forward pass has its own kernel, packed or not
+  bool on_chip = false;  // unpacked, whole samples would be in shared memory
   // What its producer, the update, or the operation behind it packs already.
   bool input_packed = false, kernel_packed = false, gradient_packed = false;
 };

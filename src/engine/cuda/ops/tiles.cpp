@@ -58,8 +58,8 @@ TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, 
                     Overhead overhead) {
   TileChoice best;
   double least = 0;
-  for (const Shape& shape : shapes) {
-    if (!possible(size, shape)) continue;
+  const auto consider = [&](const Shape& shape, Math speeds) {
+    if (!possible(size, shape)) return;
     const int step = stage_of(shape);
     for (int wanted = 1; wanted <= most_splits; wanted += wanted < 8 ? 1 : wanted / 8) {
       const int depth = tiles(tiles(size.depth, wanted), step) * step;
@@ -68,12 +68,16 @@ TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, 
       if (splits > 1 && (!overhead.allows(shape, depth) ||
                          blocks_of(size, shape) * splits > overhead.rounds * chip.multiprocessors))
         break;
-      const double now = cost(chip, size, shape, splits, math) + overhead(shape, splits);
+      const double now = cost(chip, size, shape, splits, speeds) + overhead(shape, splits);
       if (least != 0 && now >= least) continue;
       least = now;
       best = {shape.kind, splits, depth};
     }
-  }
+  };
+  for (const Shape& shape : shapes) consider(shape, math);
+  // Few blocks wait for their loads, in every precision: fp32 needs as many splits as the others.
+  least = 0;
+  consider(shape_of(best.tile), Math::tf32);
   return best;
 }
 
