@@ -253,5 +253,27 @@ TEST(RescaledBatches, GiveAConvolutionTheSameGradients) {
         }
 }
 
+// An image as a vector: its elements are moved, or stay where they are and the weights after it are
+// permuted.
+TEST(ReshapedImages, GiveTheGradientsOfFlattenedOnes) {
+  for (const int channels : {1, 3, 15, 16, 17, 19, 33})
+    for (const int width : {1, 2, 7}) {
+      SCOPED_TRACE(::testing::Message() << channels << " of width " << width);
+      const auto made = [&](const json& between) {
+        return network(
+            {nullptr, 3, width, 2},
+            {layer("Conv2D",
+                   {{"filters", channels}, {"kernel_size", {1, 1}}, {"activation", "tanh"}}),
+             between, layer("Dense", {{"units", 47}, {"activation", "tanh"}}),
+             layer("Dense", {{"units", 3}, {"activation", "softmax"}})});
+      };
+      const model::Network flattened = made(layer("Flatten", json::object()));
+      const model::Network reshaped =
+          made(layer("Reshape", {{"target_shape", {3 * width * channels}}}));
+      const GoldenBatch batch(flattened, true, 21, 4);
+      expect_near(gradients(reshaped, batch, 2, 21), gradients(flattened, batch, 1, 21), 1e-5);
+    }
+}
+
 }  // namespace
 }  // namespace sweetspot::engine::few_outputs

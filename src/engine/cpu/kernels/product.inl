@@ -150,7 +150,13 @@ inline void outer_tile(OuterProduct<typename Math::Operand> o, std::int64_t k,
     for (int v = 0; v < n; ++v)
       sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
   const typename Math::Operand* g = o.g + column / 16 * o.g_unit_stride;
-  for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
+  // The first tiles fetch a line of each of the next rows.
+  const std::int64_t line = k / depth * 16;
+  const bool fetches = o.next && depth == tile_rows<units> && line < o.depth;
+  const typename Math::Operand* next = fetches ? o.next + line : o.g;
+  const std::int64_t next_stride = fetches ? o.next_stride : 0;
+  for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride, next += next_stride) {
+    __builtin_prefetch(next, 0, 2);
     const typename Math::Operand* a =
         o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k * together;
     // A dense layer's rows are far apart: the hardware prefetcher misses that the next tiles need

@@ -37,13 +37,16 @@ class PackedOuter {
     gradients_.at(slot) = o.g, inputs_ = o.a, depth_ = o.depth;
 
     Outer some = o;
-    some.row_stride = o.depth, some.g_row_stride = panel;
+    some.row_stride = o.depth, some.g_row_stride = panel, some.next_stride = o.row_stride;
+    // After the last of the panels that share these inputs come the next inputs.
+    const bool fetches = slot + 1 == static_cast<std::size_t>(panels_);
     for (std::int64_t first = 0; first < o.rows; first += rows_at_once) {
       some.rows = std::min(rows_at_once, o.rows - first);
       if (new_inputs)
         kernels.copy_rows(o.a + first * o.row_stride, o.row_stride, some.rows, o.depth,
                           inputs + first * o.depth, o.depth);
       some.a = inputs + first * o.depth, some.g = gradients + first * panel;
+      some.next = fetches ? o.a + o.depth + first * o.row_stride : nullptr;
       kernels.outer(some);
       some.accumulate = true;
     }
