@@ -157,6 +157,25 @@ TEST(CopyRows, ClosesRowsUp) {
   }
 }
 
+// What a weight gradient fetches in advance changes none of its bits.
+TEST(PackedOperands, GiveTheSameWeightGradient) {
+  const std::int64_t rows = 200;
+  for (const std::int64_t depth : {16, 48, 64})
+    for (const bool accumulate : {false, true}) {
+      const std::vector<float> a = values(rows * depth, 7), g = values(rows * panel, 8);
+      const std::vector<float> next = values(rows * 2 * depth, 9);
+      std::vector<float> found = values(depth * panel, 10), expected = found;
+      cpu::Outer o{};
+      o.a = a.data(), o.row_stride = depth, o.rows = rows, o.depth = depth;
+      o.g = g.data(), o.g_row_stride = panel, o.g_unit_stride = unit, o.width = panel;
+      o.d = expected.data(), o.accumulate = accumulate;
+      kernels().outer(o);
+      o.packed = true, o.next = next.data(), o.next_stride = 2 * depth, o.d = found.data();
+      kernels().outer(o);
+      EXPECT_EQ(found, expected) << depth;
+    }
+}
+
 json layer(const char* kind, json config) {
   return {{"class_name", kind}, {"config", std::move(config)}};
 }

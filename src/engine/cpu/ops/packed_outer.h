@@ -38,6 +38,7 @@ class PackedOuter {
 
     Outer some = o;
     some.row_stride = o.depth, some.g_row_stride = panel, some.next_stride = o.row_stride;
+    some.packed = true;
     // After the last of the panels that share these inputs come the next inputs.
     const bool fetches = slot + 1 == static_cast<std::size_t>(panels_);
     for (std::int64_t first = 0; first < o.rows; first += rows_at_once) {
@@ -52,10 +53,10 @@ class PackedOuter {
     }
   }
 
-  // Rows whose inputs and gradients for a chunk of weights are packed and multiplied in turn. (128
-  // are as fast as 64 on an AMD CPU, 4% faster on an Intel one: they load and store sums less
-  // often.)
-  static constexpr std::int64_t rows_at_once = 128;
+  // Rows whose inputs and gradients for a chunk of weights are packed and multiplied in turn: whole
+  // blocks of those that skip zeros. (Up to 256 are as fast as 64 on an AMD CPU and 4% faster on an
+  // Intel one: they load and store sums less often.)
+  static constexpr std::int64_t rows_at_once = 192;
 
  private:
   float* memory_;
