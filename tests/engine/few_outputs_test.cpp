@@ -157,6 +157,25 @@ TEST(CopyRows, ClosesRowsUp) {
   }
 }
 
+// What a weight gradient fetches in advance changes none of its bits.
+TEST(PackedOperands, GiveTheSameWeightGradient) {
+  const std::int64_t rows = 200;
+  for (const std::int64_t depth : {16, 48, 64})
+    for (const bool accumulate : {false, true}) {
+      const std::vector<float> a = values(rows * depth, 7), g = values(rows * panel, 8);
+      const std::vector<float> next = values(rows * 2 * depth, 9);
+      std::vector<float> found = values(depth * panel, 10), expected = found;
+      cpu::Outer o{};
+      o.a = a.data(), o.row_stride = depth, o.rows = rows, o.depth = depth;
+      o.g = g.data(), o.g_row_stride = panel, o.g_unit_stride = unit, o.width = panel;
+      o.d = expected.data(), o.accumulate = accumulate;
+      kernels().outer(o);
+      o.packed = true, o.next = next.data(), o.next_stride = 2 * depth, o.d = found.data();
+      kernels().outer(o);
+      EXPECT_EQ(found, expected) << depth;
+    }
+}
+
 json layer(const char* kind, json config) {
   return {{"class_name", kind}, {"config", std::move(config)}};
 }
@@ -251,6 +270,28 @@ TEST(RescaledBatches, GiveAConvolutionTheSameGradients) {
           const std::vector<Variable> expected = gradients(plain, batch, 1, 19);
           for (const auto& one : found) expect_near(one, expected, 1e-6);
         }
+}
+
+// An image as a vector: its elements are moved, or stay where they are and the weights after it are
+// permuted.
+TEST(ReshapedImages, GiveTheGradientsOfFlattenedOnes) {
+  for (const int channels : {1, 3, 15, 16, 17, 19, 33})
+    for (const int width : {1, 2, 7}) {
+      SCOPED_TRACE(::testing::Message() << channels << " of width " << width);
+      const auto made = [&](const json& between) {
+        return network(
+            {nullptr, 3, width, 2},
+            {layer("Conv2D",
+                   {{"filters", channels}, {"kernel_size", {1, 1}}, {"activation", "tanh"}}),
+             between, layer("Dense", {{"units", 47}, {"activation", "tanh"}}),
+             layer("Dense", {{"units", 3}, {"activation", "softmax"}})});
+      };
+      const model::Network flattened = made(layer("Flatten", json::object()));
+      const model::Network reshaped =
+          made(layer("Reshape", {{"target_shape", {3 * width * channels}}}));
+      const GoldenBatch batch(flattened, true, 21, 4);
+      expect_near(gradients(reshaped, batch, 2, 21), gradients(flattened, batch, 1, 21), 1e-5);
+    }
 }
 
 }  // namespace

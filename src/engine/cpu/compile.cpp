@@ -37,7 +37,8 @@ class Compiler {
     if (program_.weights.trainable_floats() == 0)
       throw core::InputError(
           fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
-    if (!starts_with_conv() && !rescales_for_conv()) push(make_input(network_.input, tensor(extents_.front())), false);
+    if (!starts_with_conv() && !rescales_for_conv())
+      push(make_input(network_.input, tensor(extents_.front())), false);
     first_operation_.assign(network_.layers.size(), 0);
     for (layer_ = 0; layer_ < network_.layers.size(); ++layer_) {
       first_operation_[layer_] = program_.ops.size();
@@ -263,9 +264,9 @@ class Compiler {
     push(make_repeat(layer().name, repeat, current_, tensor(extents_[layer_ + 1])), false);
   }
   void add(const model::Rearrange& rearrange) {
-    std::vector<std::int32_t> from =
-        rearranged_from(rearrange, current_->extent, extents_[layer_ + 1]);
-    push(make_rearrange(layer().name, std::move(from), current_, tensor(extents_[layer_ + 1])),
+    const Extent& to = extents_[layer_ + 1];
+    push(make_rearrange(layer().name, rearranged_from(rearrange, current_->extent, to), current_,
+                        tensor(to)),
          false);
   }
   void add(const model::Rescaling& rescaling) {

@@ -55,6 +55,9 @@ struct OuterProduct {
   std::int64_t width;
   float* d;  // row stride: width
   bool accumulate;
+  bool packed;          // contiguous rows of both
+  const Operand* next;  // null, or as many rows of the next inputs, to fetch in advance
+  std::int64_t next_stride;
   bool turned;  // only on tiles: `a` is as turn_rows makes it
 };
 using Outer = OuterProduct<float>;

@@ -139,7 +139,8 @@ void multiply_any(const Product<typename Math::Operand>& m) {
   }
 }
 
-template <class Math, int depth, int units>
+// `packed`: operands that are contiguous, in the L2 cache.
+template <class Math, int depth, int units, bool packed = false>
 inline void outer_tile(OuterProduct<typename Math::Operand> o, std::int64_t k,
                        std::int64_t column) {
   constexpr int n = units * vectors, together = Math::together;
@@ -150,14 +151,24 @@ inline void outer_tile(OuterProduct<typename Math::Operand> o, std::int64_t k,
     for (int v = 0; v < n; ++v)
       sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
   const typename Math::Operand* g = o.g + column / 16 * o.g_unit_stride;
-  for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
+  // The first tiles fetch a line of each of the next rows.
+  const std::int64_t line = k / depth * 16;
+  const bool fetches = packed && o.next && line < o.depth;
+  const typename Math::Operand* next = fetches ? o.next + line : g;
+  const std::int64_t next_stride = fetches ? o.next_stride : o.g_row_stride;
+  for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride, next += next_stride) {
     const typename Math::Operand* a =
         o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k * together;
-    // A dense layer's rows are far apart: the hardware prefetcher misses that the next tiles need
-    // what follows in each.
-    __builtin_prefetch(a + 2 * depth * together);
+    if constexpr (packed) {
+      __builtin_prefetch(next, 0, 2);
 #pragma GCC unroll 4
-    for (int u = 0; u < units; ++u) __builtin_prefetch(g + 4 * o.g_row_stride + u * o.g_unit_stride);
+      for (int u = 0; u < units; ++u)
+        __builtin_prefetch(g + 4 * o.g_row_stride + u * o.g_unit_stride);
+    } else {
+      // A dense layer's rows are far apart: the hardware prefetcher misses that the next tiles need
+      // what follows in each.
+      __builtin_prefetch(a + 2 * depth * together);
+    }
     vec row[n];
 #pragma GCC unroll 16
     for (int v = 0; v < n; ++v)
@@ -191,7 +202,10 @@ template <class Math, int units>
 void outer_units(const OuterProduct<typename Math::Operand>& o, std::int64_t column) {
   std::int64_t k = 0;
   for (; k + tile_rows<units> <= o.depth; k += tile_rows<units>)
-    outer_tile<Math, tile_rows<units>, units>(o, k, column);
+    if (units * 16 == panel && o.packed)
+      outer_tile<Math, tile_rows<units>, units, units * 16 == panel>(o, k, column);
+    else
+      outer_tile<Math, tile_rows<units>, units>(o, k, column);
   outer_tail<Math, units>(o, k, column);
 }
 

@@ -23,7 +23,8 @@ constexpr std::int64_t few_rows = 16;
 // cache where it is used.
 constexpr std::int64_t weights_beyond_cache = 256 * 1024;
 constexpr std::int64_t many_columns = panel, many_columns_in_bf16 = 4 * panel;
-// Weights that every thread may read for its own rows: a few times an L2 cache.
+// Weights that every thread may read for its own rows, even if these are smaller: a few times an L2
+// cache.
 constexpr std::int64_t shared_size = 1024 * 1024;
 
 // Fewer samples are not packed.
@@ -63,7 +64,7 @@ class Dense final : public Op {
     working.bytes =
         sizeof(float) *
         static_cast<core::Bytes>(std::max(
-            {by_panels_ ? g_.columns * panel : 0,
+            {by_panels_ ? transposed_panels() * g_.columns * panel : 0,
              packs_ ? PackedOuter::floats(most_rows_, g_.columns, gradient_chunk / panel) : 0,
              narrow_ ? FewColumns::floats : 0, splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
@@ -105,8 +106,8 @@ class Dense final : public Op {
     if (narrow_) return multiply_narrow(pass, share(all_rows(pass), part, parts));
     const bool own = has_own_rows(pass, parts);
     const Range mine = own ? share(all_rows(pass), part, parts) : Range{0, all_rows(pass)};
-    each_block(mine.end - mine.begin, g_.columns, g_.depth, 2 * row_chunk, own ? 0 : part,
-               own ? 1 : parts,
+    each_block(mine.end - mine.begin, g_.columns, g_.depth, rows_at_once(own, parts),
+               own ? 0 : part, own ? 1 : parts,
                [&](std::int64_t n, std::int64_t first, std::int64_t rows, const Range& depth) {
                  const std::int64_t row = mine.begin + first;
                  Multiply m = product(pass, {n, row, rows}, depth);
@@ -166,7 +167,24 @@ class Dense final : public Op {
   std::int64_t all_rows(const Pass& pass) const { return pass.count * g_.rows; }
   // Whether a part has some rows of each product, and not some columns.
   bool has_own_rows(const Pass& pass, int parts) const {
-    return splits_rows(all_rows(pass), parts) && g_.depth * g_.columns <= shared_size;
+    const std::int64_t weights = g_.depth * g_.columns;
+    return splits_rows(all_rows(pass), parts) &&
+           (weights <= shared_size ||
+            2 * weights <= all_rows(pass) / parts * (g_.depth + g_.columns));
+  }
+  // Rows of a part that meet a block of the weights one after another. Weights that come from
+  // beyond the L2 cache, or that all parts read, serve more of them, if inputs and outputs stay in
+  // it.
+  std::int64_t rows_at_once(bool own, int parts) const {
+    constexpr std::int64_t least = 2 * row_chunk, most = 8 * row_chunk, cached = 192 * 1024;
+    if (!own && g_.depth * g_.columns <= weights_beyond_cache) return least;
+    const std::int64_t columns = own ? g_.columns : pieces(g_.columns, parts);
+    return std::clamp<std::int64_t>(cached / columns, least, most);
+  }
+  // Panels that are transposed side by side, up to 256 KiB: a row of the gradient is then written
+  // in longer runs.
+  std::int64_t transposed_panels() const {
+    return std::clamp<std::int64_t>(64 * 1024 / (g_.columns * panel), 1, pieces(g_.depth, panel));
   }
   const float* inputs(const Pass& pass) const { return pass.at(in_->value, 0, 0); }
   float* gradients(const Pass& pass) const { return pass.at(out_->gradient, 0, 0); }
@@ -345,22 +363,33 @@ class Dense final : public Op {
           });
     }
     float* transposed = pass.at(working, 0, part);
-    each_tile(mine.end - mine.begin, g_.depth, row_chunk, split, own ? 0 : part, own ? 1 : parts,
-              [&](std::int64_t k, std::int64_t first, std::int64_t rows) {
-                const std::int64_t row = mine.begin + first;
-                if (by_panels_ && k != last)
-                  for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
+    const std::int64_t group = by_panels_ ? transposed_panels() : 1;
+    each_tile(mine.end - mine.begin, pieces(g_.depth, group * panel) * panel, row_chunk, split,
+              own ? 0 : part, own ? 1 : parts,
+              [&](std::int64_t at, std::int64_t first, std::int64_t rows) {
+                const std::int64_t begin = at * group,
+                                   end = std::min(begin + group * panel, g_.depth);
+                if (by_panels_ && begin != last)
+                  for (std::int64_t i = last = begin; i < end; i += unit)
                     transpose_rows(pass, pass.weights + g_.weights, g_.depth, g_.columns, i,
-                                   transposed);
-                Multiply m{};
-                m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
-                m.segments = 1, m.run = narrow_ ? g_.outputs : g_.columns;
-                m.b = by_panels_ ? transposed : pass.shared + shared_offset + k * g_.columns,
-                m.width = std::min(panel, g_.depth - k);
-                m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth,
-                m.c_unit_stride = unit;
-                pass.kernels->multiply(m);
+                                   transposed + (i - begin) / panel * panel * g_.columns);
+                for (std::int64_t k = begin; k < end; k += panel)
+                  multiply_gradients(pass, mine.begin + first, rows, k,
+                                     by_panels_ ? transposed + (k - begin) * g_.columns
+                                                : pass.shared + shared_offset + k * g_.columns);
               });
+  }
+
+  // Inputs [k, k + panel) of some rows, from transposed weights.
+  void multiply_gradients(const Pass& pass, std::int64_t row, std::int64_t rows, std::int64_t k,
+                          const float* weights) const {
+    Multiply m{};
+    m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
+    m.segments = 1, m.run = narrow_ ? g_.outputs : g_.columns;
+    m.b = weights, m.width = std::min(panel, g_.depth - k);
+    m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
+    m.c_unit_stride = unit;
+    pass.kernels->multiply(m);
   }
 
   // Weights of a panel of columns, rows [row, row + depth).

@@ -33,8 +33,8 @@ std::unique_ptr<Op> make_repeat(std::string name, const model::Repeat& repeat, T
 // The source of element i of the output in memory order, −1 for padding.
 std::vector<std::int32_t> rearranged_from(const model::Rearrange& rearrange, const Extent& in,
                                           const Extent& out);
-std::unique_ptr<Op> make_rearrange(std::string name, std::vector<std::int32_t> from, Tensor* in,
-                                   Tensor* out);
+std::unique_ptr<Op> make_rearrange(std::string name, const std::vector<std::int32_t>& from,
+                                   Tensor* in, Tensor* out);
 
 // Max or average pooling with any overlap and padding; an average counts only real positions, as in
 // Keras. `full`: the input's extent including dead positions.

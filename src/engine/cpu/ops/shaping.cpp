@@ -124,32 +124,77 @@ class Repeat final : public Op {
   model::Repeat r_;
 };
 
-class Rearrange final : public Op {
+// to[i] = from[places[i]], or zero where that is negative. Neighbours mostly stay neighbours, up to
+// 16 of them: such a piece is copied as a whole unit, whose rest the next pieces overwrite.
+class Picker {
  public:
-  Rearrange(std::string name, std::vector<std::int32_t> from, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out),
-        from_(std::move(from)),
-        to_(static_cast<std::size_t>(in->extent.floats()), -1) {
-    for (std::size_t i = 0; i < from_.size(); ++i)
-      if (from_[i] >= 0) to_[static_cast<std::size_t>(from_[i])] = static_cast<std::int32_t>(i);
+  Picker(std::vector<std::int32_t> places, std::int64_t source) : places_(std::move(places)) {
+    const auto total = static_cast<std::int64_t>(places_.size());
+    for (std::int64_t i = 0, length; i < total; i += length) {
+      const std::int32_t first = place(i);
+      length = 1;
+      while (length < unit && i + length < total &&
+             place(i + length) == (first < 0 ? first : first + static_cast<std::int32_t>(length)))
+        ++length;
+      const bool whole = i + unit <= total && first + unit <= source;
+      pieces_.push_back(
+          {static_cast<std::int32_t>(i), first, static_cast<std::int32_t>(whole ? unit : length)});
+    }
+    constexpr std::size_t usual_length = 4;
+    if (usual_length * pieces_.size() > places_.size()) pieces_.clear();
   }
-  std::string method() const override { return "elements rearranged"; }
 
-  void forward(const Pass& pass, std::int64_t sample, int thread) override {
-    pick(pass.at(in_->value, sample, thread), from_, pass.at(out_->value, sample, thread));
-  }
-  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
-    pick(pass.at(out_->gradient, sample, thread), to_, pass.at(in_->gradient, sample, thread));
+  void pick(const float* from, float* to) const {
+    if (pieces_.empty()) return pick_each(from, to);
+    for (const Piece& piece : pieces_)
+      if (piece.from < 0)
+        std::fill_n(to + piece.to, piece.length, 0.f);
+      else if (piece.length == unit)
+        std::copy_n(from + piece.from, unit, to + piece.to);
+      else
+        std::copy_n(from + piece.from, piece.length, to + piece.to);
   }
 
  private:
-  static void pick(const float* from, const std::vector<std::int32_t>& places, float* to) {
-    const std::int32_t* place = places.data();
-    const std::size_t count = places.size();
+  struct Piece {
+    std::int32_t to, from, length;
+  };
+  std::int32_t place(std::int64_t i) const { return places_[static_cast<std::size_t>(i)]; }
+
+  void pick_each(const float* from, float* to) const {
+    const std::int32_t* place = places_.data();
+    const std::size_t count = places_.size();
     for (std::size_t i = 0; i < count; ++i) to[i] = place[i] < 0 ? 0.f : from[place[i]];
   }
 
-  std::vector<std::int32_t> from_, to_;
+  std::vector<std::int32_t> places_;
+  std::vector<Piece> pieces_;  // none if they are short
+};
+
+std::vector<std::int32_t> inverse(const std::vector<std::int32_t>& places, std::int64_t count) {
+  std::vector<std::int32_t> of(static_cast<std::size_t>(count), -1);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (places[i] >= 0) of[static_cast<std::size_t>(places[i])] = static_cast<std::int32_t>(i);
+  return of;
+}
+
+class Rearrange final : public Op {
+ public:
+  Rearrange(std::string name, const std::vector<std::int32_t>& from, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out),
+        forward_(from, in->extent.floats()),
+        backward_(inverse(from, in->extent.floats()), out->extent.floats()) {}
+  std::string method() const override { return "elements rearranged"; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    forward_.pick(pass.at(in_->value, sample, thread), pass.at(out_->value, sample, thread));
+  }
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    backward_.pick(pass.at(out_->gradient, sample, thread), pass.at(in_->gradient, sample, thread));
+  }
+
+ private:
+  Picker forward_, backward_;
 };
 
 }  // namespace
@@ -184,9 +229,9 @@ std::vector<std::int32_t> rearranged_from(const model::Rearrange& rearrange, con
   return from;
 }
 
-std::unique_ptr<Op> make_rearrange(std::string name, std::vector<std::int32_t> from, Tensor* in,
-                                   Tensor* out) {
-  return std::make_unique<Rearrange>(std::move(name), std::move(from), in, out);
+std::unique_ptr<Op> make_rearrange(std::string name, const std::vector<std::int32_t>& from,
+                                   Tensor* in, Tensor* out) {
+  return std::make_unique<Rearrange>(std::move(name), from, in, out);
 }
 
 }  // namespace sweetspot::engine::cpu
