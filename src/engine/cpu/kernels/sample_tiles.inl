@@ -49,35 +49,44 @@ inline void add_taps(const TapProduct& p, const TapChange& change, const Bf16* a
   add_tap<Tiles, 3, begins>(p, change, a + step.a[3], first);
 }
 
-// All groups of outputs with one group of channels before the next: its weights, and the inputs of
-// neighbouring outputs, stay in the L1 cache.
+// Large kernels: all groups of outputs with one group of channels before the next, whose weights,
+// and the inputs of neighbouring outputs, then stay in the L1 cache. With few taps it would cost
+// more to load and store the sums so often.
+constexpr std::int32_t many_taps = 12;
+
 template <class Tiles>
 void taps_on_tiles(const TapProduct& given) {
   const TapProduct p = given;
   if (p.configures) Tiles::configure(static_cast<int>(p.samples));
+  const bool by_channels = p.group_count > 0 && p.groups[0].steps >= many_taps;
+  const std::int64_t rounds = by_channels ? p.channel_groups : 1,
+                     at_once = p.channel_groups / rounds;
   TapChange change{};
   bool first = true;
-  for (std::int64_t g = 0; g < p.channel_groups; ++g) {
-    const Bf16* a = p.a + g * p.a_group;
-    const Bf16* b = p.b + g * p.b_group;
+  for (std::int64_t round = 0; round < rounds; ++round)
     for (std::int64_t i = 0; i < p.group_count; ++i) {
       const TapStep* steps = p.steps + p.groups[i].first;
       const std::int32_t count = p.groups[i].steps;
-      change.group = p.groups + i, change.adds = g > 0;
+      change.group = p.groups + i, change.adds = round > 0;
       if (count == 0) {
         change_tap_sum<Tiles, 0>(p, change);
         change_tap_sum<Tiles, 1>(p, change);
         change_tap_sum<Tiles, 2>(p, change);
         change_tap_sum<Tiles, 3>(p, change);
-      } else {
-        add_taps<Tiles, true>(p, change, a, steps[0], b, first);
-        first = !first;
       }
-      for (std::int32_t s = 1; s < count; ++s, first = !first)
-        add_taps<Tiles, false>(p, change, a, steps[s], b, first);
+      for (std::int64_t g = round; g < round + at_once; ++g) {
+        const Bf16* a = p.a + g * p.a_group;
+        const Bf16* b = p.b + g * p.b_group;
+        std::int32_t s = 0;
+        if (g == round && count > 0) {
+          add_taps<Tiles, true>(p, change, a, steps[0], b, first);
+          first = !first, s = 1;
+        }
+        for (; s < count; ++s, first = !first)
+          add_taps<Tiles, false>(p, change, a, steps[s], b, first);
+      }
       change.before = change.group;
     }
-  }
   end_tap_sum<Tiles, 0>(p, change.before);
   end_tap_sum<Tiles, 1>(p, change.before);
   end_tap_sum<Tiles, 2>(p, change.before);

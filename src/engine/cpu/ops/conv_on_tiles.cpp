@@ -21,8 +21,9 @@ constexpr std::int64_t most_floats = 64 * 1024;
 // Sums that stay in the L1 cache until they are pooled.
 constexpr std::int64_t sum_tiles = 16;
 constexpr std::int64_t most_taps = 32;  // in one call
-// Pairs of outputs whose gradients, of two units, stay in the L1 cache for all taps: 16 KiB.
-constexpr std::int64_t pairs_at_once = 8;
+// Pairs of outputs whose gradients, of two units, stay in the L1 cache for all taps: 16 KiB. Many
+// pairs would load and store the sums too often.
+constexpr std::int64_t pairs_at_once = 8, most_chunks = 4;
 
 // Windows whose outputs fill whole groups of four.
 std::int64_t windows_of_sums(std::int64_t slots) {
@@ -319,8 +320,9 @@ class ConvOnTiles final : public BlockwiseOp {
       p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
       p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
       p.group_count = std::min({most_taps, shape_.taps - first, mine.end - at});
-      const std::int64_t all = std::ssize(tables_.output_pairs),
-                         chunks = pieces(all, pairs_at_once);
+      const std::int64_t all = std::ssize(tables_.output_pairs);
+      const std::int64_t chunks =
+          all <= most_chunks * pairs_at_once ? pieces(all, pairs_at_once) : 1;
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
         for (std::int64_t i = 0; i < p.group_count; ++i) {
           const WeightTile tile = weight_tile(u, first + i, n);
