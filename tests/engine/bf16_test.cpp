@@ -90,7 +90,7 @@ TEST_P(Bf16Kernels, TurnPairsOfRowsIntoPairsOfColumns) {
     const std::vector<float> from = numbers(16 * columns, 3);
     std::vector<Bf16> pairs(from.size()), turned(from.size()), expected(from.size());
     bf16().pair_rows(from.data(), columns, 16, columns, pairs.data(), 2 * columns);
-    bf16().turn_row_pairs(pairs.data(), 2 * columns, columns, turned.data(), 2 * 16);
+    bf16().turn_row_pairs(pairs.data(), 2 * 16, 2 * columns, columns, turned.data(), 2 * 16);
     bf16().transpose_pairs(from.data(), columns, 16, columns, expected.data(), 2 * 16);
     EXPECT_EQ(turned, expected) << columns;
   }
@@ -293,11 +293,10 @@ TEST_P(Bf16Training, IsTheSameBitForBitWhateverTheThreads) {
       return losses;
     };
     const std::vector<double> expected = curve(1);
-    for (const int threads : {2, 3, 4}) EXPECT_EQ(curve(threads), expected) << name << threads;
+    for (const int threads : {2, 3}) EXPECT_EQ(curve(threads), expected) << name << threads;
     // many-shapes has slots for four threads only.
-    if (network.name == "paper-cnn") {
-      EXPECT_EQ(curve(16), expected);
-    }
+    const int most_threads = network.name == "paper-cnn" ? 16 : 4;
+    EXPECT_EQ(curve(most_threads), expected) << name;
   }
 }
 

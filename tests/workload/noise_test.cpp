@@ -13,14 +13,15 @@ namespace {
 
 const std::atomic<int> go_on{0};
 
-Run small_run(std::int64_t batch) {
+Run run_of(const char* model, const char* data, std::int64_t batch) {
   Options options;
-  options.model = "small-cnn";
-  options.data = "synthetic:600";
+  options.model = model;
+  options.data = data;
   options.pipeline.batch = batch;
   options.evaluate = false;
   return open(options, [](std::string_view) {});
 }
+Run small_run(std::int64_t batch) { return run_of("small-cnn", "synthetic:600", batch); }
 
 TEST(NoiseMeasurement, IsTakenAtTheStartAndAfterSomeTraining) {
   const trial::GradientNoise noise =
@@ -161,11 +162,7 @@ TEST(MeasuredEpochs, PassOverResidentSamplesWithoutTheHost) {
 
 // A window that has time for more norms of parts of a batch takes them; these take none.
 TEST(MeasuredEpochs, TakeSeveralNormsOfPartsOfALargeBatch) {
-  Options options;
-  options.model = "small-cnn", options.data = "synthetic:1200";
-  options.pipeline.batch = 512;
-  options.evaluate = false;
-  const auto run = open(options, [](std::string_view) {});
+  const auto run = run_of("small-cnn", "synthetic:1200", 512);
   std::vector<std::vector<std::uint32_t>> passes;
   const auto epochs = with_gradient_norms(
       std::make_unique<ResidentNorms>(make_cpu_epochs(run, run.options, go_on), passes), run,
@@ -184,14 +181,10 @@ TEST(MeasuredEpochs, TakeSeveralNormsOfPartsOfALargeBatch) {
 
 // One pass over many samples reveals more than many over few, so it has a plan of its own.
 TEST(MeasuredEpochs, PassOverAsMuchAsAQuarterOfTheData) {
-  Options options;
-  options.model = "mlp", options.data = "synthetic:8192";
-  options.pipeline.batch = 64;
-  options.evaluate = false;
-  const auto run = open(options, [](std::string_view) {});
-  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 64), 2048);
-  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 256), 2048);
-  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 512), std::nullopt);
+  const auto run = run_of("mlp", "synthetic:8192", 64);
+  EXPECT_EQ(pass_plan(run.network, run.options, run.dataset, 64), 2048);
+  EXPECT_EQ(pass_plan(run.network, run.options, run.dataset, 256), 2048);
+  EXPECT_EQ(pass_plan(run.network, run.options, run.dataset, 512), std::nullopt);
   const auto epochs = with_gradient_norms(
       std::make_unique<ToldNorms>(make_cpu_epochs(run, run.options, go_on)), run, run.options);
   std::optional<convergence::GradientNorms> norms;

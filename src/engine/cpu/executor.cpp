@@ -143,8 +143,7 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
     auto told = make_told(member);
     if (first) {
       prepare(pass, member, told);
-      const Range zeroed = share(pass.used_slots * pass.slot_floats, member, team_.size());
-      std::fill(pass.slots + zeroed.begin, pass.slots + zeroed.end, 0.f);
+      clear_slots(pass, member);
       told.did(program_.operation_count());
       team_.barrier();
       told.waited();
@@ -210,6 +209,17 @@ void Executor::prepare(const Pass& pass, int member, OperationTimer& told) {
       continue;
     program_.ops[i]->prepare_part(pass, member, team_.size());
     told.did(program_.operation_of[i]);
+  }
+}
+
+void Executor::clear_slots(const Pass& pass, int member) const {
+  const std::int64_t begun = std::min(pass.used_slots, blocks_of(pass.count, program_.block));
+  for (const auto& op : program_.ops) {
+    const Range mine = share(op->slot_floats, member, team_.size());
+    for (std::int64_t s = op->begins_slots() ? begun : 0; s < pass.used_slots; ++s) {
+      float* slot = pass.slots + s * pass.slot_floats + op->slot_offset;
+      std::fill(slot + mine.begin, slot + mine.end, 0.f);
+    }
   }
 }
 

@@ -65,6 +65,8 @@ class Executor {
                    OperationTimer& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
+  // Zeros for a batch's first micro-batch, where operations add from the beginning.
+  void clear_slots(const Pass& pass, int member) const;
   // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,
   // whose data are in its caches, then the rest of the others'.
   template <class Visit>

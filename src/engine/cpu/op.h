@@ -146,6 +146,9 @@ class Op {
       backward_some(pass, part, thread);
   }
 
+  // Whether the first part of a slot is stored and not added: no zeros are needed before it.
+  virtual bool begins_slots() const { return false; }
+
   // Whole operations; a barrier follows each phase.
   virtual int forward_phases() const { return 1; }
   virtual int backward_phases() const { return 1; }

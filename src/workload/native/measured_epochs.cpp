@@ -21,8 +21,9 @@ constexpr std::int64_t first_steps = 20;  // before their speed is known
 // Relative to a window's length: the first ones are shorter, so that there is an interval soon;
 // four more passes in total.
 constexpr double first_share = 1. / 16;
-// Small norms of a pass at most: a few dozen of them tell tr(Σ) to the tenth.
+// Small norms of a pass at most, and the share of the time below which there are several.
 constexpr std::int64_t most_norms = 8;
+constexpr double share_of_several = 0.01;
 
 constexpr std::int64_t most_host_bytes = 64 << 20;
 
@@ -154,7 +155,7 @@ class MeasuredEpochs final : public Epochs {
   // Several if whole graphs, or a slow step, make the window longer than one takes.
   std::int64_t norms_of(std::int64_t half_window) const {
     if (pass_.samples > batch_) return 1;
-    const double affordable = share_of_time * 2 * static_cast<double>(half_window) *
+    const double affordable = share_of_several * 2 * static_cast<double>(half_window) *
                               step_seconds() / std::max(pass_seconds_, 1e-9);
     constexpr auto most = static_cast<double>(most_norms);
     return of_first_rank(options_.ranks,

@@ -124,17 +124,17 @@ void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t r
   }
 }
 
-void turn_row_pairs(const Bf16* from, std::int64_t from_stride, std::int64_t columns, Bf16* to,
-                    std::int64_t to_stride) {
+void turn_row_pairs(const Bf16* from, std::int64_t column_stride, std::int64_t row_stride,
+                    std::int64_t columns, Bf16* to, std::int64_t to_stride) {
   const __m512i even = even_numbers(), odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
-  for (std::int64_t c = 0; c < columns; c += 32, from += 64, to += 16 * to_stride) {
+  for (std::int64_t c = 0; c < columns; c += 32, from += 2 * column_stride, to += 16 * to_stride) {
     const bool both = c + 16 < columns;
     __m512 pairs[16];  // a lane has two columns of a row
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
-      const Bf16* rows = from + i * from_stride;
+      const Bf16* rows = from + i * row_stride;
       const __m512i first = load_numbers(rows),
-                    second = both ? load_numbers(rows + 32) : _mm512_setzero_si512();
+                    second = both ? load_numbers(rows + column_stride) : _mm512_setzero_si512();
       pairs[2 * i] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, even, second));
       pairs[2 * i + 1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, odd, second));
     }

@@ -67,9 +67,10 @@ struct Bf16Kernels {
   // to (columns / 2, rows, 2) = from (rows, columns)ᵀ; both counts are multiples of unit.
   void (*transpose_pairs)(const float* from, std::int64_t from_stride, std::int64_t rows,
                           std::int64_t columns, Bf16* to, std::int64_t to_stride);
-  // The same from (rows / 2, columns, 2), as pair_rows makes it, for 16 rows.
-  void (*turn_row_pairs)(const Bf16* from, std::int64_t from_stride, std::int64_t columns, Bf16* to,
-                         std::int64_t to_stride);
+  // The same for 16 rows from (columns / 16, rows / 2, 16, 2), as pair_rows makes it; strides of the
+  // first two.
+  void (*turn_row_pairs)(const Bf16* from, std::int64_t column_stride, std::int64_t row_stride,
+                         std::int64_t columns, Bf16* to, std::int64_t to_stride);
   // to (rows / 16, columns / 32, 16, 32): each tile contiguous; a last tile may lack rows.
   void (*round_row_tiles)(const float* from, std::int64_t rows, std::int64_t columns, Bf16* to);
   // to (columns / 16, ⌈rows / 32⌉, 16, 32): columns as rows, in tiles, zeros after the last row;

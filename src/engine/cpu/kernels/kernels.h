@@ -39,6 +39,7 @@ struct Product {
   const std::int32_t* c_row_offsets;  // of row r in C; null: r · c_row_stride
   std::int64_t c_row_stride, c_unit_stride;
   bool row_tiles;  // only on tiles: `a` is as round_row_tiles makes it
+  bool b_tiles;    // only on tiles: `b` is (width / 16, run / 32, 16, 16, 2), each tile contiguous
 };
 using Multiply = Product<float>;
 

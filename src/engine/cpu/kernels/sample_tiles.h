@@ -35,7 +35,7 @@ struct TapProduct {
   std::int64_t c_row;  // floats from one sample to the next
 };
 
-// D += Σ over steps of A · B, for one or two tiles of rows (16 channels of the input, or 16 taps)
+// D (+)= Σ over steps of A · B, for one or two tiles of rows (16 channels of the input, or 16 taps)
 // and one or two of columns, and for several kinds of steps, one after the other.
 struct PairStep {
   std::int32_t a, b;
@@ -53,6 +53,7 @@ struct PairProduct {
   std::int64_t group_count;
   int down, across;
   bool configures;
+  bool begins;  // with zeros, not with what D has
   std::int64_t d_row, d_next;  // floats from one row, from one tile of rows to the next
 };
 

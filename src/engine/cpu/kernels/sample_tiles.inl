@@ -7,13 +7,28 @@ template <class Tiles, int i>
 inline void end_tap_sum(const TapProduct& p, const TapGroup* group) {
   if (group && group->c[i] >= 0) Tiles::template store<i>(p.c + group->c[i], 4 * p.c_row);
 }
-template <class Tiles, int i, bool begins>
-inline void add_tap(const TapProduct& p, const TapGroup* before, const Bf16* a, bool first) {
-  Tiles::template load<4 + i % 2>(a, 2 * p.a_row);
-  if constexpr (begins) {
-    end_tap_sum<Tiles, i>(p, before);
+// A group's sums begin with zeros, or with what earlier groups of channels have summed.
+template <class Tiles, int i>
+inline void begin_tap_sum(const TapProduct& p, const TapGroup& group, bool adds) {
+  if (adds && group.c[i] >= 0)
+    Tiles::template load<i>(p.c + group.c[i], 4 * p.c_row);
+  else
     Tiles::template zero<i>();
-  }
+}
+// What changes at a group's first step: the sums of the one before it are stored.
+struct TapChange {
+  const TapGroup *before, *group;
+  bool adds;
+};
+template <class Tiles, int i>
+inline void change_tap_sum(const TapProduct& p, const TapChange& change) {
+  end_tap_sum<Tiles, i>(p, change.before);
+  begin_tap_sum<Tiles, i>(p, *change.group, change.adds);
+}
+template <class Tiles, int i, bool begins>
+inline void add_tap(const TapProduct& p, const TapChange& change, const Bf16* a, bool first) {
+  Tiles::template load<4 + i % 2>(a, 2 * p.a_row);
+  if constexpr (begins) change_tap_sum<Tiles, i>(p, change);
   if (first)
     Tiles::template multiply<i, 4 + i % 2, 6>();
   else
@@ -22,58 +37,63 @@ inline void add_tap(const TapProduct& p, const TapGroup* before, const Bf16* a, 
 
 // `first`: the right side is tile 6, else 7.
 template <class Tiles, bool begins>
-inline void add_taps(const TapProduct& p, const TapGroup* before, const Bf16* a,
+inline void add_taps(const TapProduct& p, const TapChange& change, const Bf16* a,
                      const TapStep& step, const Bf16* b, bool first) {
   if (first)
     Tiles::template load<6>(b + step.b, 2 * tile_channels);
   else
     Tiles::template load<7>(b + step.b, 2 * tile_channels);
-  add_tap<Tiles, 0, begins>(p, before, a + step.a[0], first);
-  add_tap<Tiles, 1, begins>(p, before, a + step.a[1], first);
-  add_tap<Tiles, 2, begins>(p, before, a + step.a[2], first);
-  add_tap<Tiles, 3, begins>(p, before, a + step.a[3], first);
+  add_tap<Tiles, 0, begins>(p, change, a + step.a[0], first);
+  add_tap<Tiles, 1, begins>(p, change, a + step.a[1], first);
+  add_tap<Tiles, 2, begins>(p, change, a + step.a[2], first);
+  add_tap<Tiles, 3, begins>(p, change, a + step.a[3], first);
 }
+
+// Large kernels: all groups of outputs with one group of channels before the next, whose weights,
+// and the inputs of neighbouring outputs, then stay in the L1 cache. With few taps it would cost
+// more to load and store the sums so often.
+constexpr std::int32_t many_taps = 12;
 
 template <class Tiles>
 void taps_on_tiles(const TapProduct& given) {
   const TapProduct p = given;
   if (p.configures) Tiles::configure(static_cast<int>(p.samples));
-  const TapGroup* before = nullptr;
-  const auto end = [&] {
-    end_tap_sum<Tiles, 0>(p, before);
-    end_tap_sum<Tiles, 1>(p, before);
-    end_tap_sum<Tiles, 2>(p, before);
-    end_tap_sum<Tiles, 3>(p, before);
-  };
+  const bool by_channels = p.group_count > 0 && p.groups[0].steps >= many_taps;
+  const std::int64_t rounds = by_channels ? p.channel_groups : 1,
+                     at_once = p.channel_groups / rounds;
+  TapChange change{};
   bool first = true;
-  for (std::int64_t i = 0; i < p.group_count; ++i) {
-    const TapGroup& group = p.groups[i];
-    const TapStep* steps = p.steps + group.first;
-    const std::int32_t count = group.steps;
-    if (count == 0) {
-      end();
-      Tiles::template zero<0>();
-      Tiles::template zero<1>();
-      Tiles::template zero<2>();
-      Tiles::template zero<3>();
-    }
-    for (std::int64_t g = 0; g < p.channel_groups; ++g) {
-      const Bf16* a = p.a + g * p.a_group;
-      const Bf16* b = p.b + g * p.b_group;
-      std::int32_t s = 0;
-      if (g == 0 && count > 0) {
-        add_taps<Tiles, true>(p, before, a, steps[0], b, first);
-        first = !first, s = 1;
+  for (std::int64_t round = 0; round < rounds; ++round)
+    for (std::int64_t i = 0; i < p.group_count; ++i) {
+      const TapStep* steps = p.steps + p.groups[i].first;
+      const std::int32_t count = p.groups[i].steps;
+      change.group = p.groups + i, change.adds = round > 0;
+      if (count == 0) {
+        change_tap_sum<Tiles, 0>(p, change);
+        change_tap_sum<Tiles, 1>(p, change);
+        change_tap_sum<Tiles, 2>(p, change);
+        change_tap_sum<Tiles, 3>(p, change);
       }
-      for (; s < count; ++s, first = !first)
-        add_taps<Tiles, false>(p, before, a, steps[s], b, first);
+      for (std::int64_t g = round; g < round + at_once; ++g) {
+        const Bf16* a = p.a + g * p.a_group;
+        const Bf16* b = p.b + g * p.b_group;
+        std::int32_t s = 0;
+        if (g == round && count > 0) {
+          add_taps<Tiles, true>(p, change, a, steps[0], b, first);
+          first = !first, s = 1;
+        }
+        for (; s < count; ++s, first = !first)
+          add_taps<Tiles, false>(p, change, a, steps[s], b, first);
+      }
+      change.before = change.group;
     }
-    before = &group;
-  }
-  end();
+  end_tap_sum<Tiles, 0>(p, change.before);
+  end_tap_sum<Tiles, 1>(p, change.before);
+  end_tap_sum<Tiles, 2>(p, change.before);
+  end_tap_sum<Tiles, 3>(p, change.before);
 }
 
-// The same for pairs; sums begin with what is there.
+// The same for pairs.
 template <class Tiles, int i, int across>
 inline float* pair_sum(const PairProduct& p, const PairGroup& group) {
   return group.d + i / across * p.d_next + i % across * 16;
@@ -82,7 +102,10 @@ template <class Tiles, int i, int across>
 inline void change_pair_sum(const PairProduct& p, const PairGroup* before, const PairGroup* next) {
   const std::int64_t stride = 4 * p.d_row;
   if (before) Tiles::template store<i>(pair_sum<Tiles, i, across>(p, *before), stride);
-  if (next) Tiles::template load<i>(pair_sum<Tiles, i, across>(p, *next), stride);
+  if (next && p.begins)
+    Tiles::template zero<i>();
+  else if (next)
+    Tiles::template load<i>(pair_sum<Tiles, i, across>(p, *next), stride);
 }
 
 template <class Tiles, int down, int across, bool begins>
@@ -112,22 +135,30 @@ inline void add_pairs_of(const PairProduct& p, const PairGroup* before, const Pa
 }
 
 template <class Tiles, int down, int across>
+inline void change_pair_sums(const PairProduct& p, const PairGroup* before, const PairGroup* next) {
+  change_pair_sum<Tiles, 0, across>(p, before, next);
+  if constexpr (down * across > 1) change_pair_sum<Tiles, 1, across>(p, before, next);
+  if constexpr (down * across > 2) {
+    change_pair_sum<Tiles, 2, across>(p, before, next);
+    change_pair_sum<Tiles, 3, across>(p, before, next);
+  }
+}
+
+template <class Tiles, int down, int across>
 inline void add_pair_products(const PairProduct& p) {
   const PairGroup* before = nullptr;
   for (std::int64_t i = 0; i < p.group_count; ++i) {
     const PairGroup& group = p.groups[i];
-    if (group.count == 0) continue;
-    add_pairs_of<Tiles, down, across, true>(p, before, group, group.steps[0]);
+    if (group.count == 0 && !p.begins) continue;
+    if (group.count == 0)
+      change_pair_sums<Tiles, down, across>(p, before, &group);
+    else
+      add_pairs_of<Tiles, down, across, true>(p, before, group, group.steps[0]);
     for (std::int64_t s = 1; s < group.count; ++s)
       add_pairs_of<Tiles, down, across, false>(p, before, group, group.steps[s]);
     before = &group;
   }
-  change_pair_sum<Tiles, 0, across>(p, before, nullptr);
-  if constexpr (down * across > 1) change_pair_sum<Tiles, 1, across>(p, before, nullptr);
-  if constexpr (down * across > 2) {
-    change_pair_sum<Tiles, 2, across>(p, before, nullptr);
-    change_pair_sum<Tiles, 3, across>(p, before, nullptr);
-  }
+  change_pair_sums<Tiles, down, across>(p, before, nullptr);
 }
 
 template <class Tiles>

@@ -148,14 +148,6 @@ inline void finish_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t
   }
 }
 
-// Begins to load a tile that some steps later are multiplied with: weights come from beyond the L2
-// cache, and the rows of a tile are too far apart for the CPU to foresee.
-constexpr std::int64_t steps_ahead = 6;
-inline void fetch_rows(const Bf16* tile, std::int64_t stride) {
-#pragma GCC unroll 16
-  for (int r = 0; r < 16; ++r) __builtin_prefetch(tile + r * stride, 0, 3);
-}
-
 template <class Tiles>
 void multiply_on_tiles(const Product<Bf16>& m) {
   const std::int64_t depth = m.segments * (m.run + m.run % 2), b_stride = 2 * m.width;
@@ -194,10 +186,13 @@ void multiply_on_tiles(const Product<Bf16>& m) {
               Tiles::template load<t>(left + s * next_step + i * next_rows, 2 * stride);
             },
             [&]<int t>(std::int64_t s, int j) {
+              if (m.b_tiles) {
+                const Bf16* tile =
+                    m.b + (n / 16 + j) * 16 * depth + (from + s * tile_numbers) * tile_height;
+                return Tiles::template load<t>(tile, 2 * tile_numbers);
+              }
               const Bf16* step = s < whole / tile_numbers ? b + s * tile_numbers * m.width : b_rest;
               Tiles::template load<t>(step + 2 * n + j * tile_numbers, 2 * b_stride);
-              fetch_rows(step + steps_ahead * tile_numbers * m.width + 2 * n + j * tile_numbers,
-                         b_stride);
             });
         Block::end(sums + n, panel);
       };

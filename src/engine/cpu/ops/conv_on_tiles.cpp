@@ -21,6 +21,9 @@ constexpr std::int64_t most_floats = 64 * 1024;
 // Sums that stay in the L1 cache until they are pooled.
 constexpr std::int64_t sum_tiles = 16;
 constexpr std::int64_t most_taps = 32;  // in one call
+// Pairs of outputs whose gradients, of two units, stay in the L1 cache for all taps: 16 KiB. Many
+// pairs would load and store the sums too often.
+constexpr std::int64_t pairs_at_once = 8, most_chunks = 4;
 
 // Windows whose outputs fill whole groups of four.
 std::int64_t windows_of_sums(std::int64_t slots) {
@@ -76,6 +79,7 @@ class ConvOnTiles final : public BlockwiseOp {
   bool keeps_output() const override { return g_.relu && !pooled_; }
 
   bool makes_tiles() const override { return true; }
+  bool begins_slots() const override { return true; }
 
   // A tiled input is read where it is, and tiled gradients are masked as they are taken.
   int forward_steps() const override { return in_->tiled ? 1 : 2; }
@@ -93,17 +97,16 @@ class ConvOnTiles final : public BlockwiseOp {
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
                       int thread) override {
     const Block block(*this, pass, part.samples, thread);
-    float* weights = slot(pass, part.slot);
-    float* bias = weights + g_.columns() * g_.depth();
+    const Sums sums{slot(pass, part.slot), part.begins && !pass.adds};
     switch (first_step() + piece.step) {
       case 0:
-        if (masks_before()) add_bias(block, piece, bias);
+        if (masks_before()) add_bias(block, piece, sums);
         if (!in_->tiled) take_input(block, piece);
         return;
       case 1:
-        return take_gradients(block, piece, bias);
+        return take_gradients(block, piece, sums);
       default:
-        add_weights(block, piece, weights);
+        add_weights(block, piece, sums);
         if (wants_input_gradient) make_input_gradient(block, piece);
     }
   }
@@ -143,6 +146,18 @@ class ConvOnTiles final : public BlockwiseOp {
     float* sums;
     Bf16* input;
   };
+  // A slot's gradients: of the weights, then of the bias.
+  struct Sums {
+    float* weights;
+    bool begins;
+  };
+  // The bias of these units.
+  float* bias_of(const Sums& sums, const Range& units) const {
+    float* bias = sums.weights + g_.columns() * g_.depth();
+    if (sums.begins) std::fill(bias + units.begin * unit, bias + units.end * unit, 0.f);
+    return bias;
+  }
+
   // The bias of outputs that are neither pooled nor tiled is summed before their gradients, which
   // that masks, are taken.
   bool masks_before() const { return !pooled_ && !out_->tiled; }
@@ -223,8 +238,9 @@ class ConvOnTiles final : public BlockwiseOp {
   }
 
   // Some of the units, sample by sample.
-  void add_bias(const Block& block, const Piece& piece, float* bias) const {
+  void add_bias(const Block& block, const Piece& piece, const Sums& sums) const {
     const Range units = piece.of(shape_.out_units);
+    float* bias = bias_of(sums, units);
     const Pass& pass = block.pass;
     for (std::int64_t s = block.first; s < block.first + block.samples; ++s)
       add_masked_bias(pass, g_, units, nullptr, pass.at(out_->value, s, block.thread),
@@ -232,10 +248,11 @@ class ConvOnTiles final : public BlockwiseOp {
   }
 
   // Some of the groups of channels, in pairs too, and some of the pairs of places.
-  void take_gradients(const Block& block, const Piece& piece, float* bias) const {
+  void take_gradients(const Block& block, const Piece& piece, const Sums& sums) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
     const Range groups = piece.of(shape_.out_groups);
     const Range units{2 * groups.begin, std::min(2 * groups.end, shape_.out_units)};
+    float* bias = masks_before() ? nullptr : bias_of(sums, units) + units.begin * unit;
     const std::int64_t position = position_stride(out_), unit_floats = windows_ * position,
                        first = units.begin * unit_floats;
     const UnitImages images{block.of(out_->gradient) + first,
@@ -251,14 +268,14 @@ class ConvOnTiles final : public BlockwiseOp {
           images,
           {block.pass.at<std::uint8_t>(kept, block.first, block.thread) + first,
            out_->tiled ? unit : static_cast<std::int64_t>(kept.bytes), g_.slots()},
-          bias + units.begin * unit, to, out_group_);
+          bias, to, out_group_);
     else if (out_->tiled)
       kernels.gradients_side_by_side(
           images,
           g_.relu ? block.pass.at<Bf16>(out_->value, block.first, block.thread) +
                         groups.begin * out_group_
                   : nullptr,
-          bias + units.begin * unit, to, out_group_);
+          bias, to, out_group_);
     else
       kernels.side_by_side(images, to, out_group_);
     clear_last(block.numbers(outputs_at_), out_group_, shape_.out_groups, piece);
@@ -288,7 +305,7 @@ class ConvOnTiles final : public BlockwiseOp {
   }
 
   // Of some of the taps and pairs of units.
-  void add_weights(const Block& block, const Piece& piece, float* weights) const {
+  void add_weights(const Block& block, const Piece& piece, const Sums& sums) const {
     const PairPlaces turned = input_pairs(block), pairs = output_pairs(block);
     PairProduct p{};
     p.a_row = tile_channels, p.a_next = turned.count * tile_size,
@@ -303,15 +320,24 @@ class ConvOnTiles final : public BlockwiseOp {
       p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
       p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
       p.group_count = std::min({most_taps, shape_.taps - first, mine.end - at});
-      for (std::int64_t i = 0; i < p.group_count; ++i) {
-        const WeightTile tile = weight_tile(u, first + i, n);
-        const std::vector<PairStep>& steps =
-            tables_.pair_steps[static_cast<std::size_t>(first + i)];
-        groups[static_cast<std::size_t>(i)] = {steps.data(), std::ssize(steps), weights + tile.at};
-        p.d_row = tile.width, p.d_next = shape_.taps * unit * tile.width;
+      const std::int64_t all = std::ssize(tables_.output_pairs);
+      const std::int64_t chunks =
+          all <= most_chunks * pairs_at_once ? pieces(all, pairs_at_once) : 1;
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        for (std::int64_t i = 0; i < p.group_count; ++i) {
+          const WeightTile tile = weight_tile(u, first + i, n);
+          const std::vector<PairStep>& steps =
+              tables_.pair_steps[static_cast<std::size_t>(first + i)];
+          const Range some =
+              share(std::ssize(steps), static_cast<int>(chunk), static_cast<int>(chunks));
+          groups[static_cast<std::size_t>(i)] = {steps.data() + some.begin, some.end - some.begin,
+                                                 sums.weights + tile.at};
+          p.d_row = tile.width, p.d_next = shape_.taps * unit * tile.width;
+        }
+        p.begins = sums.begins && chunk == 0;
+        block.pass.bf16->sample_tiles.pairs(p);
+        p.configures = false;
       }
-      block.pass.bf16->sample_tiles.pairs(p);
-      p.configures = false;
     }
   }
 

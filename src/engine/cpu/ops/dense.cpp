@@ -314,7 +314,7 @@ class Dense final : public Op {
     from.each_tile_of(pass, g_.columns, row_chunk, Split::panels, part, parts,
                       [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                         Product<Bf16> m = from.product(pass, row, rows);
-                        m.b = rounded_weights(pass).panel_at(n), m.width = width(n);
+                        rounded_weights(pass).multiply_panel(pass, n, m);
                         m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
                         m.relu = g_.relu;
                         m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,

@@ -4,15 +4,21 @@
 namespace sweetspot::engine::cpu {
 
 // A dense layer's weights (depth, columns) in bf16, as products read them: pairs of rows, in panels
-// of columns; then, if kept transposed, pairs of columns, in panels of rows.
+// of columns; then, if kept transposed, pairs of columns, in panels of rows. On tiles each tile of
+// 32 rows and 16 columns is contiguous: the weights come from beyond the L2 cache, which the CPU
+// foresees if they are read in order.
 struct RoundedWeights {
   Bf16* numbers;
   const float* weights;
   std::int64_t depth, columns;
   bool transposed_too;
 
+  bool in_tiles(const Pass& pass) const { return pass.bf16->tiles && depth % (2 * unit) == 0; }
   std::int64_t width(std::int64_t column) const { return std::min(panel, columns - column); }
-  Bf16* panel_at(std::int64_t column) const { return numbers + column * depth; }
+  // The right side of a product with a panel.
+  void multiply_panel(const Pass& pass, std::int64_t column, Product<Bf16>& m) const {
+    m.b = numbers + column * depth, m.width = width(column), m.b_tiles = in_tiles(pass);
+  }
   Bf16* transposed_panel_at(std::int64_t row) const {
     return numbers + depth * columns + row * columns;
   }
@@ -37,17 +43,34 @@ struct RoundedWeights {
   void turn_panel(const Pass& pass, std::int64_t row, Bf16* to) const {
     const std::int64_t to_width = std::min(panel, depth - row);
     for (std::int64_t k = row; k < row + to_width; k += unit)
-      for (std::int64_t n = 0; n < columns; n += panel)
-        pass.bf16->turn_row_pairs(panel_at(n) + k * width(n), 2 * width(n), width(n),
+      for (std::int64_t n = 0; n < columns; n += panel) {
+        const Place place = place_of(pass, n, k);
+        pass.bf16->turn_row_pairs(place.at, place.columns, place.rows, width(n),
                                   to + n * to_width + 2 * (k - row), 2 * to_width);
+      }
   }
 
  private:
+  // Where a unit of rows of a panel is, and numbers from 16 columns, from a pair of rows to the
+  // next.
+  struct Place {
+    Bf16* at;
+    std::int64_t columns, rows;
+  };
+  Place place_of(const Pass& pass, std::int64_t column, std::int64_t row) const {
+    Bf16* first = numbers + column * depth;
+    if (in_tiles(pass)) return {first + row * unit, depth * unit, 2 * unit};
+    return {first + row * width(column), 2 * unit, 2 * width(column)};
+  }
   void round_rows(const Pass& pass, std::int64_t column, std::int64_t begin,
                   std::int64_t end) const {
-    pass.bf16->pair_rows(weights + column * depth + begin * width(column), width(column),
-                         end - begin, width(column), panel_at(column) + begin * width(column),
-                         2 * width(column));
+    const std::int64_t columns_at_once = in_tiles(pass) ? unit : width(column);
+    for (std::int64_t c = 0; c < width(column); c += columns_at_once) {
+      const Place place = place_of(pass, column, begin);
+      pass.bf16->pair_rows(weights + column * depth + begin * width(column) + c, width(column),
+                           end - begin, columns_at_once, place.at + c / unit * place.columns,
+                           place.rows);
+    }
   }
 };
 
