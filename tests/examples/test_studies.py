@@ -60,7 +60,7 @@ class Studies(unittest.TestCase):
 
     def test_recipe(self):
         text = self.run_study("recipe", *ONE_THREAD)
-        self.assertEqual(text.count("test accuracy"), 3, text)
+        self.assertEqual(text.count("test acc."), 3, text)
 
     def test_larger_is_not_faster(self):
         shown = self.run_study("larger-is-not-faster", "--dry-run")

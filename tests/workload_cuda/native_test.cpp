@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "collective/gpu/nccl.h"
@@ -159,7 +160,11 @@ TEST(NativeOnGpu, TrainingMeasuresTheNoiseScaleAndStaysAsItIs) {
     const EpochResult& end = measured.epochs.back();
     ASSERT_TRUE(end.noise) << resident;
     EXPECT_GT(end.noise->observations, 2) << resident;
-    EXPECT_GT(end.noise->trace, 0) << resident;
+    // Without bias, so below zero now and then once the network knows all its samples.
+    double largest_trace = 0;
+    for (const EpochResult& epoch : measured.epochs)
+      if (epoch.noise) largest_trace = std::max(largest_trace, epoch.noise->trace);
+    EXPECT_GT(largest_trace, 0) << resident;
     EXPECT_FALSE(plain.epochs.back().noise);
   }
 }
