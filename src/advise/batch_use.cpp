@@ -179,8 +179,10 @@ BatchUseVerdict judged(std::span<const BatchSigns> batches) {
   const Moves across = moves(batches[edge], top);
   const bool exhausted = top.batch / exhausting >= batches.front().batch;
   if (edge == 0) {
-    if (top.step_seconds && batches[0].step_seconds && !top.samples_per_step &&
-        much_longer * *top.step_seconds <= *batches[0].step_seconds)
+    const BatchSigns& bottom = batches[0];
+    if (top.step_seconds && bottom.step_seconds && !top.samples_per_step &&
+        much_longer * *top.step_seconds <=
+            bottom.least_step_seconds.value_or(*bottom.step_seconds))
       return {.arrival = BatchUse::miscounted};
     if (across.counted_alike) return {.arrival = BatchUse::ignored};
     return {.arrival = BatchUse::silent, .exhausted = exhausted};
@@ -223,10 +225,15 @@ std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials) {
     if (trial.memory_measured)
       signs.memory = std::max(signs.memory.value_or(0), *trial.memory_measured);
     std::optional<double> seconds;
-    if (has_step_time && trial.samples_per_second && trial.samples_per_second->mean > 0)
+    if (has_step_time && trial.samples_per_second && trial.samples_per_second->mean > 0) {
       seconds = static_cast<double>(trial.setting.batch) / trial.samples_per_second->mean;
-    else if (has_step_time)
+      if (trial.contention.contended)
+        signs.least_step_seconds =
+            std::min(signs.least_step_seconds.value_or(*seconds),
+                     static_cast<double>(trial.setting.batch) / trial.samples_per_second->high);
+    } else if (has_step_time) {
       seconds = trial.step_seconds_median;
+    }
     if (seconds && *seconds > 0 && std::isfinite(*seconds)) {
       runs.log_seconds += std::log(*seconds), ++runs.timed;
       signs.step_seconds = std::exp(runs.log_seconds / runs.timed);
@@ -360,6 +367,7 @@ constexpr auto signs_fields = [](auto& form, auto& signs) {
   form.field("steps_total", signs.steps_total);
   form.field("samples_per_step", signs.samples_per_step);
   form.field("sample_stride", signs.sample_stride);
+  form.field("least_step_seconds", signs.least_step_seconds);
 };
 
 constexpr auto doubt_fields = [](auto& form, auto& doubt) {

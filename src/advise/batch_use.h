@@ -19,6 +19,8 @@ struct BatchSigns {
   std::optional<std::int64_t> samples_per_step{};  // as it reports
   std::optional<std::int64_t> sample_stride{};     // the increment of its sample count
   bool too_large = false;                          // it ran out of memory, or of time
+  // If other processes disturbed it: what a step may have taken alone.
+  std::optional<double> least_step_seconds{};
   bool operator==(const BatchSigns&) const = default;
 };
 // From trials that differ only in the batch, ascending; runs of one batch are combined.

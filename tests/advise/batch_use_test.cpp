@@ -135,6 +135,24 @@ TEST(BatchUse, StepsThatGetShorterAreNoSteps) {
   EXPECT_TRUE(is_settled_doubt(batch_use(signs)));
 }
 
+// Others had the CPU while the small one ran.
+TEST(BatchUse, ADisturbedRunDoesNotMakeStepsShorter) {
+  const auto run = [](std::int64_t batch, core::Interval samples_per_second, bool contended) {
+    trial::Trial trial;
+    trial.setting.batch = batch;
+    trial.samples_per_second = samples_per_second;
+    trial.contention.contended = contended;
+    return trial;
+  };
+  const trial::Trial large = run(64, {1806, 1750, 1860}, true);
+  const auto judged = [&](const trial::Trial& small) {
+    return batch_use(batch_signs(std::vector{small, large})).arrival;
+  };
+  EXPECT_NE(judged(run(16, {188, 49, 712}, true)), BatchUse::miscounted);
+  EXPECT_EQ(judged(run(16, {188, 180, 200}, true)), BatchUse::miscounted);
+  EXPECT_EQ(judged(run(16, {188, 49, 712}, false)), BatchUse::miscounted);
+}
+
 TEST(BatchUse, AClampIsFoundByEachKindOfSign) {
   const Showing slow{.used = at_most_256, .per_sample_seconds = 1e-3};
   const Showing held{.used = at_most_256, .per_sample_seconds = 0, .per_sample_bytes = 1 << 20};
