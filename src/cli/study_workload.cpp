@@ -254,10 +254,10 @@ StudyWorkload open_training(const StudyFlags& flags, bool sharpness) {
 
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
                        search::Limits& limits) {
-  limits.memory_limit = memory_allowed(flags, opened.free_memory, opened.device.gpu.has_value());
+  limits.memory.limit = memory_allowed(flags, opened.free_memory, opened.device.gpu.has_value());
   const MemoryLimits& asked = flags.memory_limit;
-  limits.gpu_memory_limit = asked.gpu ? asked.gpu : asked.any;
-  limits.gpu_memory_share = flags.memory_share;
+  limits.memory.gpu_limit = asked.gpu ? asked.gpu : asked.any;
+  limits.memory.gpu_share = flags.memory_share;
 }
 
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,

@@ -357,7 +357,7 @@ constexpr std::size_t most_trials = 24;  // four octaves up and a bisection down
 
 }  // namespace
 
-Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory) {
+Next next_for_max_batch(const Evidence& evidence, const Range& range, const memory::MemoryFit& memory) {
   if (evidence.times.batches.size() + evidence.failed.size() >= most_trials)
     return {std::nullopt, Over::enough_trials};
   const std::int64_t ran = evidence.largest_ok.value_or(0);

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "search/evidence.h"
-#include "search/memory_fit.h"
 #include "search/range.h"
 
 namespace sweetspot::search {
@@ -39,6 +38,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
 // it. If the workload cannot predict, upwards to what fits with 95% probability, each trial
 // refining the fit, or by a bounded factor if no limit is known; below a batch that failed without
 // a message, by bisection.
-Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory);
+Next next_for_max_batch(const Evidence& evidence, const Range& range,
+                        const memory::MemoryFit& memory);
 
 }  // namespace sweetspot::search

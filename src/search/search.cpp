@@ -6,7 +6,6 @@
 
 #include "search/evidence.h"
 #include "search/knee.h"
-#include "search/memory_fit.h"
 #include "search/next_batches.h"
 #include "search/range.h"
 #include "stats/experiment.h"
@@ -109,8 +108,8 @@ const BatchSpeed& Decision::chosen() const {
 
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return {std::nullopt, nothing_fits(limits)};
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
   return next_for_knee(trials, known, *range, limits, memory.guessed(range->low));
@@ -119,8 +118,8 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return {.over = nothing_fits(limits)};
   if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
     if (const auto batch = next_to_scout(known, *range, limits))
@@ -135,8 +134,8 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
   const Evidence known = evidence_for(limits.objective, trials);
   if (known.times.batches.empty()) return std::nullopt;
   if (limits.objective == Objective::energy && known.powers.empty()) return std::nullopt;
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return std::nullopt;
   Decision decision = next_batches(known, *range, limits).decision;
   if (limits.objective != Objective::max_batch) return decision;
@@ -152,8 +151,8 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
                                             const Limits& limits, const Predict& predict) {
   const Evidence known = evidence(trials);
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return std::nullopt;
   // The midpoint below a failed batch is a batch to try, not a prediction.
   if (known.too_large && known.largest_ok) return std::min(range->high, *known.largest_ok);

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "study/memory_prediction.h"
+#include "study/search_axis.h"
 
 namespace sweetspot::study {
 namespace {
@@ -141,7 +141,7 @@ constexpr double short_wait_share = 0.05;
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
           const advise::Facts& facts) {
   const auto bytes = predictor(workload, {setting, {}})(setting.batch);
-  return !bytes || !facts.limits.memory_limit || *bytes <= *facts.limits.memory_limit;
+  return !bytes || !facts.limits.memory.limit || *bytes <= *facts.limits.memory.limit;
 }
 
 // The advice, with fewer prefetched batches if memory requires it.

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "study/memory_prediction.h"
+#include "memory/memory_fit.h"
 
 namespace sweetspot::study {
 
@@ -84,7 +84,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     warmed_up = warmed_up || !sight.warming_up;
     observer_.sight(sight);
   };
-  const auto expected = expected_memory(trials_, setting).bytes;
+  const auto expected = memory::expected(trials_, setting).bytes;
   trial::Trial trial;
   try {
     trial = run_trial_(setting, options, watch, stop_);

@@ -64,7 +64,7 @@ Json limits_json(const search::Limits& limits) {
           {"multiple_of", limits.multiple_of},
           {"tolerance", limits.tolerance},
           {"divisor_of", limits.divisor_of ? Json(*limits.divisor_of) : Json(nullptr)},
-          {"memory_limit", limits.memory_limit ? Json(*limits.memory_limit) : Json(nullptr)}};
+          {"memory_limit", limits.memory.limit ? Json(*limits.memory.limit) : Json(nullptr)}};
 }
 
 Json machine_json(int threads) {

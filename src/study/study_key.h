@@ -14,7 +14,7 @@ struct Terms {
   std::string kind;  // "tune" or "sweep"
   std::string name;  // given by the user; distinguishes studies; may be empty
   search::Limits limits;
-  // limits.memory_limit applies to whatever device it runs on, these to the named one.
+  // limits.memory.limit applies to whatever device it runs on, these to the named one.
   std::optional<core::Bytes> host_memory_limit, gpu_memory_limit;
   std::optional<double> memory_share;
   double precision = 0.02;

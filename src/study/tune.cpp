@@ -11,7 +11,6 @@
 #include "search/evidence.h"
 #include "study/answer_checks.h"
 #include "study/batch_use_check.h"
-#include "study/memory_prediction.h"
 #include "study/rounds.h"
 #include "study/search_axis.h"
 #include "study/tune_status.h"
@@ -66,7 +65,7 @@ class Tuning {
     result.trials = loop_.trials();
     result.resumed = loop_.resumed();
     result.spent = loop_.spent();
-    facts_.limits.memory_limit = search::memory_allowed(result.trials, facts_.limits);
+    facts_.limits.memory.limit = memory::allowed(result.trials, facts_.limits.memory);
     result.facts = std::move(facts_);
     return result;
   }
@@ -299,7 +298,7 @@ class Tuning {
       found.steps = lasted->steps;
       found.memory = lasted->memory;
       found.why = lasted->note;
-      const auto allowed = search::memory_allowed(curve(), limits_on(axis()));
+      const auto allowed = memory::allowed(curve(), limits_.memory);
       const bool fits = !allowed || !lasted->memory || *lasted->memory <= *allowed;
       found.confirmed = lasted->outcome == trial::Outcome::ok && fits;
       if (lasted->outcome == trial::Outcome::ok && !fits)

@@ -65,11 +65,11 @@ std::string nothing_feasible_words(const std::vector<trial::Trial>& trials,
                        count(failed->setting.batch), name(failed->outcome),
                        failed->note.empty() ? "" : ": " + core::printable(failed->note));
   const auto least = predict(limits.min);
-  if (least && limits.memory_limit && *least > *limits.memory_limit)
+  if (least && limits.memory.limit && *least > *limits.memory.limit)
     return fmt::format(
         "no batch fits: batch {} takes {} and {} are allowed; use a smaller model or "
         "a larger --memory-limit",
-        count(limits.min), core::format_bytes(*least), core::format_bytes(*limits.memory_limit));
+        count(limits.min), core::format_bytes(*least), core::format_bytes(*limits.memory.limit));
   return fmt::format("no batch between {} and {} fits", count(limits.min), count(limits.max));
 }
 

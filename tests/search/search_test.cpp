@@ -96,7 +96,7 @@ TEST(Knee, OfAResNet18OnAnH200CappedAt16GiBAsMeasured) {
                                {400, 5464},
                                {448, 5499},
                                {512, 5535}});
-  const auto found = study({.max = 512, .gpu_memory_limit = 15'460'000'000}, [&](auto b) {
+  const auto found = study({.max = 512, .memory = {.gpu_limit = 15'460'000'000}}, [&](auto b) {
     trial::Trial trial = on_gpu(ok(b, speed(b), b < 64 ? 0.07 : 0.003));
     trial.memory_measured = 190'000'000 + 37'900'000 * static_cast<core::Bytes>(b);
     trial.memory_capacity = 17'179'869'184;
@@ -210,7 +210,7 @@ TEST(Knee, GivesUpWhenNothingRuns) {
 
 TEST(Knee, NothingFeasibleIsSaid) {
   const Predict large = [](std::int64_t) { return core::GiB; };
-  const Limits tight{.max = 64, .memory_limit = core::MiB};
+  const Limits tight{.max = 64, .memory = {.limit = core::MiB}};
   EXPECT_EQ(next({}, tight, large).over, Over::nothing_fits);
   EXPECT_EQ(plan_rounds({}, tight, large).over, Over::nothing_fits);
   EXPECT_EQ(next({}, {.min = 9, .max = 15, .multiple_of = 8}, {}).over, Over::no_multiple);
@@ -219,7 +219,7 @@ TEST(Knee, NothingFeasibleIsSaid) {
 
 TEST(Memory, NeverAsksAbovePrediction) {
   const Predict predict = [](std::int64_t b) { return 1000u + 10 * static_cast<core::Bytes>(b); };
-  const Limits limits{.max = 60000, .memory_limit = 3000};  // 200 samples
+  const Limits limits{.max = 60000, .memory = {.limit = 3000}};  // 200 samples
   const auto found = study(
       limits, [](auto b) { return ok(b, line_speed(b, 100)); }, predict);
   EXPECT_THAT(found.asked, Each(Le(200)));
@@ -229,7 +229,7 @@ TEST(Memory, NeverAsksAbovePrediction) {
 }
 
 TEST(Memory, IsFittedFromSmallBatchesWhereItCannotBePredicted) {
-  const Limits limits{.max = 60000, .memory_limit = 10'000};
+  const Limits limits{.max = 60000, .memory = {.limit = 10'000}};
   const auto run = [](std::int64_t b) {
     trial::Trial trial = ok(b, line_speed(b, 100));
     trial.memory_measured = 8000 + 10 * static_cast<core::Bytes>(b);  // 200 samples
@@ -243,7 +243,7 @@ TEST(Memory, IsFittedFromSmallBatchesWhereItCannotBePredicted) {
 TEST(MaxBatch, ThePredictedOneIsProvenByOneTrial) {
   const Predict predict = [](std::int64_t b) { return 1000u + 10 * static_cast<core::Bytes>(b); };
   const Limits limits{
-      .objective = Objective::max_batch, .max = 60000, .multiple_of = 8, .memory_limit = 3005};
+      .objective = Objective::max_batch, .max = 60000, .multiple_of = 8, .memory = {.limit = 3005}};
   const auto found = study(
       limits, [](auto b) { return ok(b, 1); }, predict);
   EXPECT_EQ(found.asked, std::vector<std::int64_t>{200});

@@ -159,7 +159,7 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   const std::vector<std::size_t> order = round_order(4, 0, SweepOptions().seed);
   for (std::size_t i = 0; i < 4; ++i) shuffled[order[i]] = std::vector{8, 16, 64, 512}[i];
   SweepOptions options = grid(shuffled, 1);
-  options.limits.memory_limit = 200 * core::MiB;
+  options.limits.memory.limit = 200 * core::MiB;
   workload::fake::Options fake;
   fake.predicts_memory = fake.side_by_side = false;
   fake.memory_fixed = 10 * core::MiB, fake.memory_per_sample = core::MiB;

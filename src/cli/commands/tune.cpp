@@ -223,7 +223,7 @@ int tune(const TuneFlags& flags, Output& output) {
     first.batch = std::lcm(options.limits.min, first.accumulation);
     writer = cluster->open(study_key, first, flags.study.fresh);
     workload = &cluster->workload();
-    options.limits.memory_limit.reset();  // of this machine: a task applies its own
+    options.limits.memory.limit.reset();  // of this machine: a task applies its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
                                      const std::atomic<int>& stop) {
       return cluster->run(setting, stop);
