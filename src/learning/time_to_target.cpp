@@ -32,7 +32,7 @@ class TargetSearch {
         loop_(
             [this](const trial::Setting& setting, const measure::MeasureOptions&,
                    const measure::Watch& watch, const std::atomic<int>& its_stop) {
-              return measure::train(training_, setting, wanted_, watch, its_stop);
+              return learning::train(training_, setting, wanted_, watch, its_stop);
             },
             writer, options.loop, observer, stop) {
     rules_.finalists = options.finalists;
@@ -311,7 +311,7 @@ class TargetSearch {
   const TargetOptions& options_;
   std::int64_t pilot_;
   convergence::RaceRules rules_;
-  measure::TrainFor wanted_;
+  TrainFor wanted_;
   study::Loop loop_;
 };
 

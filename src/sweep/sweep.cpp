@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 #include "study/batch_use_check.h"
 #include "study/rounds.h"
 
@@ -233,7 +233,7 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
 study::RunTrial training_trials(workload::Training& training, int epochs) {
   return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions&,
                              const measure::Watch& watch, const std::atomic<int>& stop) {
-    return measure::train(training, setting, {epochs}, watch, stop);
+    return learning::train(training, setting, {epochs}, watch, stop);
   };
 }
 

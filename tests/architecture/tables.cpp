@@ -7,11 +7,11 @@ namespace sweetspot::architecture {
 
 const std::vector<Part>& parts() {
   static const std::vector<Part> list = {
-      {"cli", "arguments, progress, exit codes", {"sweep", "learning", "serve", "report"}},
+      {"cli", "arguments, progress, exit codes", {"sweep", "serve", "report"}},
       {"api", "the library of include/sweetspot", {"study", "report"}},
       {"serve", "live dashboard", {"report", "store"}},
-      {"sweep", "every point of a grid, here or elsewhere", {"study", "cluster"}},
-      {"learning", "studies that train: to a target, in branches", {"study", "convergence"}},
+      {"sweep", "every point of a grid, here or elsewhere", {"learning", "cluster"}},
+      {"learning", "trials that train, and their studies: to a target, in branches", {"study", "convergence"}},
       {"study",
        "the loop: ask, measure, tell",
        {"measure", "search", "advise", "store"},

@@ -1,4 +1,4 @@
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "telemetry/machine.h"
 #include "telemetry/recorder.h"
 
-namespace sweetspot::measure {
+namespace sweetspot::learning {
 namespace {
 
 constexpr double first_share = 0.05;               // of an epoch
@@ -22,7 +22,8 @@ constexpr double least_step = 1.1, most_step = 2;  // times as many samples
 class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, const TrainFor& wanted,
-                const Watch& watch, const std::atomic<int>& stop, telemetry::Machine& machine)
+                const measure::Watch& watch, const std::atomic<int>& stop,
+                telemetry::Machine& machine)
       : training_(training),
         wanted_(wanted),
         watch_(watch),
@@ -36,7 +37,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   }
 
   trial::Trial run() {
-    run_guarded(trial_, [this] { train(); });
+    measure::run_guarded(trial_, [this] { train(); });
     if (recorder_) recorder_->tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
@@ -51,7 +52,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     look_for_stop();
     const double now = machine_.now();
     if (!watch_ || now < next_told_) return;
-    next_told_ = now + watch_interval_seconds;
+    next_told_ = now + measure::watch_interval_seconds;
     const trial::Interval speed{progress.samples_per_second, progress.samples_per_second,
                                 progress.samples_per_second};
     watch_({&trial_.setting, false, trial_.steps, speed, progress.epoch, wanted_.epochs,
@@ -86,7 +87,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
  private:
   void look_for_stop() {
-    if (stop_.load(std::memory_order_relaxed) >= give_up) give_up_ = 1;
+    if (stop_.load(std::memory_order_relaxed) >= measure::give_up) give_up_ = 1;
   }
 
   void train() {
@@ -128,9 +129,9 @@ class TrainingTrial final : public workload::TrainingObserver {
       step_seconds.push_back(epoch.train_seconds / steps);
     }
     trial_.step_seconds_median = stats::median(step_seconds);
-    trial_.samples_per_second =
-        throughput(epoch_seconds,
-                   std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
+    trial_.samples_per_second = measure::throughput(
+        epoch_seconds,
+        std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
   }
 
   // It may have ended within an epoch.
@@ -143,7 +144,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   workload::Training& training_;
   TrainFor wanted_;
   std::optional<EvaluationSchedule> schedule_;
-  const Watch& watch_;
+  const measure::Watch& watch_;
   const std::atomic<int>& stop_;
   telemetry::Machine& machine_;
   std::atomic<int> give_up_{0};
@@ -172,14 +173,9 @@ void EvaluationSchedule::evaluated(const trial::Evaluation& evaluation) {
 }
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
-                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop) {
-  return train(training, setting, wanted, watch, stop, telemetry::this_machine());
-}
-
-trial::Trial train(workload::Training& training, const trial::Setting& setting,
-                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop,
-                   telemetry::Machine& machine) {
+                   const TrainFor& wanted, const measure::Watch& watch,
+                   const std::atomic<int>& stop, telemetry::Machine& machine) {
   return TrainingTrial(training, setting, wanted, watch, stop, machine).run();
 }
 
-}  // namespace sweetspot::measure
+}  // namespace sweetspot::learning
