@@ -24,6 +24,7 @@
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/fake.h"
+#include "workload/native/identity.h"
 #include "workload/native/memory.h"
 #include "workload/native/ranked_workload.h"
 #include "workload/native/workload.h"
@@ -203,7 +204,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
     opened.roofline = opened.operations_roofline;
     opened.free_memory = probe::proc::memory().free;
   }
-  opened.identity = study::identity(run, trials == Trials::epochs);
+  opened.identity = native::identity_json(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
   if (opened.ranks > 1)

@@ -21,6 +21,7 @@
 #include "store/store.h"
 #include "study/study_key.h"
 #include "study/tune_status.h"
+#include "workload/native/identity.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -133,7 +134,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   StudyWorkload opened;
   opened.title =
       fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
-  opened.identity = study::identity(run, true);
+  opened.identity = native::identity_json(run, true);
   opened.threads = options.threads, opened.device = options.device;
   opened.free_memory = probe::proc::memory().free;
   learning::CriticalBatchOptions asked;
