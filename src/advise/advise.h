@@ -98,7 +98,7 @@ LearningRate learning_rate_for(const LearningRateBase& base, std::int64_t batch,
 // Another tried rate is chosen if its loss was clearly lower, or the rule's diverged.
 void choose_among_tried(LearningRate& rate);
 
-// Why the search was incomplete.
+// Why a study ended before it was complete.
 enum class CutShort { no, stopped, budget, store_failed, device_lost };
 std::string_view name(CutShort);
 

@@ -45,10 +45,6 @@ class Observer {
   virtual void finished(const trial::Trial&) {}
 };
 
-// Why no further trial may begin.
-enum class End { none, stopped, budget, store_failed, device_lost };
-advise::CutShort cut_short(End end);  // of the answer then
-
 // Marks a trial as invalid for its setting.
 void refuse_as(trial::Trial& trial, const std::string& why);
 
@@ -102,7 +98,8 @@ class Loop {
   // An interleaved trial has its blocks.
   const std::vector<trial::Trial>& trials() const { return trials_; }
   std::size_t resumed() const { return resumed_; }
-  End end() const { return end_; }
+  // Why no further trial may begin.
+  advise::CutShort end() const { return end_; }
   // Of the failure of the store or the device that ended the study.
   const std::string& error() const { return error_; }
   // The note of the interrupted trial.
@@ -125,7 +122,7 @@ class Loop {
   core::Seconds started_;
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0, growing_ = 0;  // of the trials, the last so many may grow
-  End end_ = End::none;
+  advise::CutShort end_ = advise::CutShort::no;
   std::string error_, cut_off_;
 };
 

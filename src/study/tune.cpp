@@ -53,9 +53,9 @@ class Tuning {
   TuneResult run() {
     TuneResult result;
     search_variants(result);
-    is_over_ = loop_.end() == End::none;
+    is_over_ = loop_.end() == advise::CutShort::no;
     if (!result.doubt) check_the_answer();
-    facts_.cut_short = cut_short(loop_.end());
+    facts_.cut_short = loop_.end();
     if (!result.doubt) result.recommendation = answer();
     if (options_.confirm && result.recommendation) confirm(result.recommendation);
     if (result.recommendation) loop_.set_answer(advise::to_json(*result.recommendation));
@@ -228,7 +228,7 @@ class Tuning {
     check_kernels_at(made->batch);
     check_noise(*made);
     if (options_.check_rate) check_rates();
-    if (facts_.ranks > 1 && loop_.end() == End::none)
+    if (facts_.ranks > 1 && loop_.end() == advise::CutShort::no)
       facts_.scaling = before_ && before_->scaling && before_->batch == made->batch
                            ? before_->scaling
                            : check_scaling(loop_, workload_, *made);
@@ -246,7 +246,8 @@ class Tuning {
   // Whether a kernel, rather than the machine, decides the answer.
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
-    if (loop_.end() != End::none || (!roofline.flops_per_second && !roofline.bytes_per_second))
+    if (loop_.end() != advise::CutShort::no ||
+        (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
       facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
@@ -256,19 +257,20 @@ class Tuning {
 
   // A repeated request gets the earlier result.
   void check_noise(const advise::Recommendation& made) {
-    if (loop_.end() != End::none || !options_.learning_rate) return;
+    if (loop_.end() != advise::CutShort::no || !options_.learning_rate) return;
     facts_.noise = before_ && before_->noise
                        ? before_->noise
                        : measure_noise(loop_, workload_, made, *facts_.rate_base);
   }
 
   void check_rates() {
-    if (const auto now = answer(); loop_.end() == End::none && now && now->learning_rate)
+    if (const auto now = answer(); loop_.end() == advise::CutShort::no && now && now->learning_rate)
       facts_.tried_rates = check_rate(loop_, workload_, *now);
     if (!facts_.tried_rates.empty()) return;
-    const char* why = loop_.end() == End::none     ? "a run at one of the rates failed"
-                      : loop_.end() == End::budget ? "the budget was spent; use a larger --budget"
-                                                   : "the study ended before";
+    const char* why = loop_.end() == advise::CutShort::no ? "a run at one of the rates failed"
+                      : loop_.end() == advise::CutShort::budget
+                          ? "the budget was spent; use a larger --budget"
+                          : "the study ended before";
     facts_.notes.push_back(fmt::format("--lr-check did not run to its end: {}", why));
   }
 
@@ -320,7 +322,7 @@ class Tuning {
       setting = axis().at(next && next->batch < size ? next->batch : limits_.max);
     }
     facts_.confirmation = found;
-    facts_.cut_short = cut_short(loop_.end());
+    facts_.cut_short = loop_.end();
     made = answer();
   }
 

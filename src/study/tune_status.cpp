@@ -35,17 +35,17 @@ std::string_view name(Status status) {
   return "";
 }
 
-Status status_of(End end, bool found) {
+Status status_of(advise::CutShort end, bool found) {
   switch (end) {
-    case End::none:
+    case advise::CutShort::no:
       return found ? Status::found : Status::nothing_feasible;
-    case End::stopped:
+    case advise::CutShort::stopped:
       return Status::stopped;
-    case End::budget:
+    case advise::CutShort::budget:
       return Status::budget;
-    case End::store_failed:
+    case advise::CutShort::store_failed:
       return Status::store_failed;
-    case End::device_lost:
+    case advise::CutShort::device_lost:
       return Status::device_lost;
   }
   return Status::found;

@@ -22,7 +22,7 @@ enum class Status {
 };
 std::string_view name(Status status);
 // From the end of its loop, and whether there is an answer.
-Status status_of(End end, bool found);
+Status status_of(advise::CutShort end, bool found);
 
 // Why there is no answer, for users. The trials are those of one curve, in time order.
 std::string no_energy_words();

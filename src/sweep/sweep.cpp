@@ -220,7 +220,7 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
   trial::Study study = shared.store.study(writer.study().id).value_or(writer.study());
   SweepResult result{loop.end(), loop.error(), study.trials, loop.resumed(),
                      all.size(), loop.spent(), std::nullopt};
-  if (result.end != study::End::none) return result;
+  if (result.end != advise::CutShort::no) return result;
   const bool had_doubt = !study.answer.empty();
   WholeStudy whole(std::move(study), writer);
   study::Observer nobody;

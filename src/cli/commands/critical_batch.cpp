@@ -76,16 +76,16 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
 
 std::string message_of(const learning::CriticalBatchResult& result) {
   switch (result.end) {
-    case study::End::none:
+    case advise::CutShort::no:
       return result.found ? ""
                           : "no two batches could be compared: the smallest one's branches failed; "
                             "choose a smaller --lr";
-    case study::End::stopped:
+    case advise::CutShort::stopped:
       return "it was stopped; the same command goes on";
-    case study::End::budget:
+    case advise::CutShort::budget:
       return "the budget ended; the same command goes on";
-    case study::End::store_failed:
-    case study::End::device_lost:
+    case advise::CutShort::store_failed:
+    case advise::CutShort::device_lost:
       return result.message;
   }
   return "";
@@ -172,7 +172,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   answer.trials = result.trials, answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   const nlohmann::ordered_json json = report::critical_batch_json(answer);
-  if (result.found && result.end != study::End::store_failed)
+  if (result.found && result.end != advise::CutShort::store_failed)
     writer->set_answer(nlohmann::ordered_json{{"critical_batch", json}}.dump());
   if (study.native.json)
     output.print_json(json);
