@@ -85,9 +85,9 @@ void print_epochs(const StudyFlags& flags, const report::Answer& answer,
 
 std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
   if (result.end == advise::CutShort::no && result.doubt)
-    return std::string(name(study::Status::batch_unconfirmed));
+    return std::string(name(advise::Status::batch_unconfirmed));
   if (result.end == advise::CutShort::no && any_ok) return "finished";
-  return std::string(name(study::status_of(result.end, any_ok)));
+  return std::string(name(advise::status_of(result.end, any_ok)));
 }
 
 std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {

@@ -13,10 +13,11 @@
 #include "study/batch_use_check.h"
 #include "study/rounds.h"
 #include "study/search_axis.h"
-#include "study/tune_status.h"
 
 namespace sweetspot::study {
 namespace {
+
+using advise::CutShort;
 
 // A search that has not ended after this many trials never will.
 constexpr std::size_t most_trials = 100;
@@ -53,7 +54,7 @@ class Tuning {
   TuneResult run() {
     TuneResult result;
     search_variants(result);
-    is_over_ = loop_.end() == advise::CutShort::no;
+    is_over_ = loop_.end() == CutShort::no;
     if (!result.doubt) check_the_answer();
     facts_.cut_short = loop_.end();
     if (!result.doubt) result.recommendation = answer();
@@ -72,7 +73,7 @@ class Tuning {
 
  private:
   void settle_status(TuneResult& result) {
-    result.status = status_of(loop_.end(), result.recommendation.has_value());
+    result.status = advise::status_of(loop_.end(), result.recommendation.has_value());
     if (result.status == Status::nothing_feasible && energy_is_unknown())
       result.status = Status::energy_unknown;
     if (result.status == Status::nothing_feasible && result.doubt)
@@ -82,11 +83,11 @@ class Tuning {
     else if (result.doubt)
       result.message = words(*result.doubt);
     else if (result.status == Status::energy_unknown)
-      result.message = no_energy_words();
+      result.message = advise::no_energy_words();
     else if (result.status == Status::nothing_feasible)
-      result.message = nothing_feasible_words(curve(), limits_, predict());
+      result.message = advise::nothing_feasible_words(curve(), limits_, predict());
     else if (!result.recommendation)
-      result.message = nothing_known_words(curve(), loop_.cut_off());
+      result.message = advise::nothing_known_words(curve(), loop_.cut_off());
     else if (result.status == Status::found)
       result.message.clear();
   }
@@ -228,7 +229,7 @@ class Tuning {
     check_kernels_at(made->batch);
     check_noise(*made);
     if (options_.check_rate) check_rates();
-    if (facts_.ranks > 1 && loop_.end() == advise::CutShort::no)
+    if (facts_.ranks > 1 && loop_.end() == CutShort::no)
       facts_.scaling = before_ && before_->scaling && before_->batch == made->batch
                            ? before_->scaling
                            : check_scaling(loop_, workload_, *made);
@@ -246,8 +247,7 @@ class Tuning {
   // Whether a kernel, rather than the machine, decides the answer.
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
-    if (loop_.end() != advise::CutShort::no ||
-        (!roofline.flops_per_second && !roofline.bytes_per_second))
+    if (loop_.end() != CutShort::no || (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
       facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
@@ -257,18 +257,18 @@ class Tuning {
 
   // A repeated request gets the earlier result.
   void check_noise(const advise::Recommendation& made) {
-    if (loop_.end() != advise::CutShort::no || !options_.learning_rate) return;
+    if (loop_.end() != CutShort::no || !options_.learning_rate) return;
     facts_.noise = before_ && before_->noise
                        ? before_->noise
                        : measure_noise(loop_, workload_, made, *facts_.rate_base);
   }
 
   void check_rates() {
-    if (const auto now = answer(); loop_.end() == advise::CutShort::no && now && now->learning_rate)
+    if (const auto now = answer(); loop_.end() == CutShort::no && now && now->learning_rate)
       facts_.tried_rates = check_rate(loop_, workload_, *now);
     if (!facts_.tried_rates.empty()) return;
-    const char* why = loop_.end() == advise::CutShort::no ? "a run at one of the rates failed"
-                      : loop_.end() == advise::CutShort::budget
+    const char* why = loop_.end() == CutShort::no ? "a run at one of the rates failed"
+                      : loop_.end() == CutShort::budget
                           ? "the budget was spent; use a larger --budget"
                           : "the study ended before";
     facts_.notes.push_back(fmt::format("--lr-check did not run to its end: {}", why));

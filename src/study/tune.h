@@ -7,13 +7,15 @@
 
 #include "advise/advise.h"
 #include "advise/batch_use.h"
+#include "advise/status.h"
 #include "search/search.h"
 #include "study/answer_checks.h"
 #include "study/loop.h"
-#include "study/tune_status.h"
 #include "telemetry/machine.h"
 
 namespace sweetspot::study {
+
+using advise::Status;
 
 struct TuneOptions {
   search::Limits limits;

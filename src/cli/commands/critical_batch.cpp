@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "advise/status.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/live/live_study.h"
@@ -20,7 +21,6 @@
 #include "report/formats.h"
 #include "store/store.h"
 #include "study/study_key.h"
-#include "study/tune_status.h"
 #include "workload/native/identity.h"
 #include "workload/native/workload.h"
 
@@ -161,7 +161,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   report::CriticalBatchAnswer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
-  answer.status = name(study::status_of(result.end, result.found.has_value()));
+  answer.status = name(advise::status_of(result.end, result.found.has_value()));
   answer.message = message_of(result);
   if (result.point)
     answer.epochs = result.point->epochs, answer.checkpoint_loss = result.point->loss,

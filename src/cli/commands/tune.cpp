@@ -110,20 +110,20 @@ report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& r
 
 int exit_code(const study::TuneResult& result) {
   switch (result.status) {
-    case study::Status::found:
+    case advise::Status::found:
       return 0;
-    case study::Status::nothing_feasible:
+    case advise::Status::nothing_feasible:
       return nothing_feasible_exit;
-    case study::Status::batch_unconfirmed:
-    case study::Status::energy_unknown:
+    case advise::Status::batch_unconfirmed:
+    case advise::Status::energy_unknown:
       return usage_exit;
-    case study::Status::budget:
+    case advise::Status::budget:
       return partial_exit;
-    case study::Status::stopped:
+    case advise::Status::stopped:
       return signal_exit + CountSignals::last();
-    case study::Status::store_failed:
+    case advise::Status::store_failed:
       return 1;
-    case study::Status::device_lost:
+    case advise::Status::device_lost:
       return unfit_exit;
   }
   return 1;
@@ -242,7 +242,7 @@ int tune(const TuneFlags& flags, Output& output) {
   }
   opened.workload->release();
   if (flags.target.target && result.recommendation &&
-      (result.status == study::Status::found || result.status == study::Status::budget)) {
+      (result.status == advise::Status::found || result.status == advise::Status::budget)) {
     writer.reset();
     opened.workload->finish();
     return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
@@ -257,7 +257,7 @@ int tune(const TuneFlags& flags, Output& output) {
                    opened.workload->samples());
   print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "",
                plan ? &*plan : nullptr, output);
-  if (result.status != study::Status::found && !result.message.empty())
+  if (result.status != advise::Status::found && !result.message.empty())
     Output::talk(fmt::format("sweetspot: {}", result.message));
   if (page) leave_report(std::move(answer), *store, url);
   opened.workload->finish();
