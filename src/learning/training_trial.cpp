@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "measure/run_guarded.h"
-#include "measure/sampling.h"
+#include "stats/batch_means.h"
 #include "stats/quantile.h"
 #include "telemetry/contention.h"
 #include "telemetry/machine.h"
@@ -129,7 +129,7 @@ class TrainingTrial final : public workload::TrainingObserver {
       step_seconds.push_back(epoch.train_seconds / steps);
     }
     trial_.step_seconds_median = stats::median(step_seconds);
-    trial_.samples_per_second = measure::throughput(
+    trial_.samples_per_second = stats::throughput_interval(
         epoch_seconds,
         std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
   }

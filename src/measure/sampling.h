@@ -59,9 +59,4 @@ class Sampling {
   std::optional<trial::StopReason> stop_;
 };
 
-// The 95% interval of samples per second: by batch means, and below the eight steps those need by
-// Student's t over the steps themselves. nullopt below two steps.
-std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
-                                          const std::vector<std::int64_t>& samples);
-
 }  // namespace sweetspot::measure
