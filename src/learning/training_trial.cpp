@@ -6,9 +6,7 @@
 #include "measure/run_guarded.h"
 #include "stats/batch_means.h"
 #include "stats/quantile.h"
-#include "telemetry/contention.h"
-#include "telemetry/machine.h"
-#include "telemetry/recorder.h"
+#include "telemetry/trial_readings.h"
 
 namespace sweetspot::learning {
 namespace {
@@ -29,7 +27,8 @@ class TrainingTrial final : public workload::TrainingObserver {
         watch_(watch),
         stop_(stop),
         machine_(machine),
-        started_(machine.now()) {
+        started_(machine.now()),
+        readings_(machine, started_) {
     trial_.setting = setting;
     trial_.device = training.device();
     trial_.started_at = machine.seconds_since_1970();
@@ -38,7 +37,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
   trial::Trial run() {
     measure::run_guarded(trial_, [this] { train(); });
-    if (recorder_) recorder_->tell(trial_);
+    readings_.tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
     for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
@@ -93,13 +92,10 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const telemetry::Look before = look(machine_);
-    recorder_ = telemetry::start_recorder(machine_, trial_.device, started_);
-    if (recorder_) recorder_->begin_steps();
+    readings_.add(trial_.device);
+    readings_.begin_steps();
     train_now();
-    if (recorder_) recorder_->end_steps();
-    trial_.contention = contention(before, look(machine_));
-    if (recorder_) add(recorder_->gpu_contention(), trial_.contention);
+    trial_.contention = readings_.end_steps();
   }
 
   void train_now() {
@@ -149,7 +145,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   telemetry::Machine& machine_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
-  std::unique_ptr<telemetry::Recorder> recorder_;
+  telemetry::TrialReadings readings_;
   trial::Trial trial_;
 };
 
