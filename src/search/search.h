@@ -58,35 +58,19 @@ struct Decision {
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
                                const Predict& predict);
 
-// Why a search has nothing more to measure.
-enum class Over {
-  no,
-  settled,          // no other batch promises to be a better answer
-  largest_ran,      // and nothing larger fits
-  nothing_smaller,  // than one that failed is left
-  enough_trials,
-  nothing_ran,
-  nothing_fits,  // not even the smallest batch does, or ran
-  no_multiple    // of Limits::multiple_of lies between min and max
-};
+// What a workload that runs one setting at a time should measure next; nullopt: nothing more. A
+// pure function of the finished trials. Never asks for a batch that is known or predicted (upper
+// end of the interval) not to fit.
+std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
+                                 const Predict& predict);
 
-// What a workload that runs one setting at a time should measure next, or nullopt: then `over` says
-// why. A pure function of the finished trials. Never asks for a batch that is known or predicted
-// (upper end of the interval) not to fit.
-struct Next {
-  std::optional<std::int64_t> batch;
-  Over over = Over::no;
-};
-Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
-
-// What a workload with interleaved settings should run in its next rounds; none: then `over` says
-// why nothing can be run.
+// What a workload with interleaved settings should run in its next rounds; none if nothing can be
+// run.
 struct RoundPlan {
   std::vector<std::int64_t> batches{};
   bool scouting = false;               // the coarse scan, one batch at a time
   bool settled = false;                // more rounds gain nothing
   std::optional<Decision> decision{};  // the answer so far, after the coarse scan
-  Over over = Over::no;
 };
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict);

@@ -168,13 +168,13 @@ class Tuning {
       const auto known = curve();
       if (known.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
       limits.max = std::max(limits.min, std::min(most, limits_.max));
-      const search::Next next = search::next(known, limits, predict);
-      if (!next.batch) {
+      const auto next = search::next(known, limits, predict);
+      if (!next) {
         if (!arrival_.settle()) return "";
         look_for_the_batch();
         continue;
       }
-      loop_.run(axis().at(*next.batch));
+      loop_.run(axis().at(*next));
       look_for_the_batch();
       if (!arrival_.doubt()) tell_answer_so_far();
     }
