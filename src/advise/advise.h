@@ -115,7 +115,7 @@ struct Facts {
   std::optional<SlowKernel> slow_kernel;  // at the chosen batch
   std::optional<Confirmation> confirmation;
   std::optional<trial::GradientNoise> noise;
-  std::optional<LearningRateBase> rate_base;
+  std::optional<LearningRateBase> rate_base;  // nullopt: the learning rate as in the trials
   std::vector<trial::RateRun> tried_rates;
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
   // For a program on several GPUs, as stated by the user.

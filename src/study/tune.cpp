@@ -39,15 +39,9 @@ class Tuning {
         limits_(options.limits),
         before_(advise::from_json(writer.study().answer)),
         loop_(workload, writer, options.loop, observer, stop),
-        arrival_(workload) {
-    facts_.roofline = options.roofline;
-    facts_.cost = options.cost;
-    facts_.global_batch = options.global_batch;
+        arrival_(workload),
+        facts_(options.facts) {
     facts_.has_loader = workload.has_loader();
-    facts_.gpus = options.gpus, facts_.batch_is = options.batch_is;
-    facts_.ranks = options.ranks;
-    facts_.notes = options.notes;
-    facts_.rate_base = options.learning_rate;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
   }
 
@@ -101,7 +95,7 @@ class Tuning {
     if (variants.empty()) variants.push_back(options_.base);
     for (const trial::Setting& variant : variants) {
       now_ = axes_.size();
-      axes_.push_back({variant, options_.global_batch});
+      axes_.push_back({variant, facts_.global_batch});
       arrival_ = BatchUseCheck(workload_);
       result.message = search();
       arrival_.settle();
@@ -257,7 +251,7 @@ class Tuning {
 
   // A repeated request gets the earlier result.
   void check_noise(const advise::Recommendation& made) {
-    if (loop_.end() != CutShort::no || !options_.learning_rate) return;
+    if (loop_.end() != CutShort::no || !facts_.rate_base) return;
     facts_.noise = before_ && before_->noise
                        ? before_->noise
                        : measure_noise(loop_, workload_, made, *facts_.rate_base);
@@ -315,7 +309,7 @@ class Tuning {
         if (++changes > most_changes) break;
         continue;
       }
-      if (!lacks || options_.global_batch || smaller < limits_.min) break;
+      if (!lacks || facts_.global_batch || smaller < limits_.min) break;
       found.larger = found.larger.value_or(size);
       limits_.max = smaller / limits_.multiple_of * limits_.multiple_of;
       const auto next = answer();

@@ -735,7 +735,7 @@ TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   Study study;
   TuneOptions options = asked();
-  options.global_batch = 3000;
+  options.facts.global_batch = 3000;
   options.limits.max = 3000, options.limits.divisor_of = 3000;
   workload::fake::Options made = machine();
   made.per_sample_seconds = 1e-4;  // the knee is at 243: of 3,000's divisors, 250 comes next

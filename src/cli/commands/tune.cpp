@@ -166,27 +166,27 @@ int tune(const TuneFlags& flags, Output& output) {
   study::TuneOptions options;
   options.limits = limits_of(flags, opened);
   options.base = opened.base;
-  options.roofline = opened.roofline;
+  options.facts.roofline = opened.roofline;
   options.operations_roofline = opened.operations_roofline;
-  options.cost = opened.cost;
-  options.global_batch = flags.global_batch;
+  options.facts.cost = opened.cost;
+  options.facts.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
   options.confirm = flags.confirm;
-  options.ranks = opened.ranks;
+  options.facts.ranks = opened.ranks;
   // For a target, each batch gets the rate that it is trained with there.
   if (!flags.target.target)
-    options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
+    options.facts.rate_base = learning_rate_base(flags.learning_rate, flags.study);
   options.check_rate = flags.learning_rate.check;
-  options.gpus = flags.study.command.options.gpus;
-  options.batch_is = flags.study.command.options.batch_is;
-  options.notes = opened.reasons;
+  options.facts.gpus = flags.study.command.options.gpus;
+  options.facts.batch_is = flags.study.command.options.batch_is;
+  options.facts.notes = opened.reasons;
   study::Terms terms = terms_of(flags, options.limits, opened.threads);
   terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
   const Limited limited = limit_power(flags.study, opened);
   terms.power_limits = limited.watts;
   if (!limited.refusal.empty()) {  // energy is still reported
     Output::talk(fmt::format("sweetspot: {}", limited.refusal));
-    options.notes.push_back(limited.refusal);
+    options.facts.notes.push_back(limited.refusal);
   }
   if (flags.objective == search::Objective::energy)
     check_energy(opened, flags.study.command.given());
