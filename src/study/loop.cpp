@@ -7,7 +7,6 @@
 #include "memory/memory_fit.h"
 
 namespace sweetspot::study {
-
 namespace {
 
 // A long study's steps need not stay in memory: only blocks of rounds are read again.
@@ -62,10 +61,6 @@ void Loop::prepare(const trial::Setting& setting) {
 std::optional<std::string> Loop::disturbed(const trial::Setting& setting) const {
   return setting.power_limit_watts && options_.power_limits ? options_.power_limits->changed()
                                                             : std::nullopt;
-}
-
-const trial::Trial* Loop::run(const trial::Setting& setting) {
-  return run(setting, options_.measure);
 }
 
 const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOptions options) {

@@ -80,8 +80,7 @@ class Loop {
   std::optional<std::string> disturbed(const trial::Setting& setting) const;
   // Measures and stores it. A trial that was stopped by the user or by the budget, or whose device
   // was lost, is not a trial: it is neither stored nor returned.
-  const trial::Trial* run(const trial::Setting& setting);
-  // The same with other measuring options.
+  const trial::Trial* run(const trial::Setting& setting) { return run(setting, options_.measure); }
   const trial::Trial* run(const trial::Setting& setting, measure::MeasureOptions options);
   // Stores what needed no measurement, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);

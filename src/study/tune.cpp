@@ -287,18 +287,18 @@ class Tuning {
       facts_.confirmation = found;
       if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
       const std::int64_t size = axis().size(setting);
-      const auto lasted = run_to_confirm(loop_, workload_, *options_.confirm, setting,
-                                         {size, steps_of_epoch(size)});
+      const auto lasted =
+          run_to_confirm(loop_, workload_, *options_.confirm, setting, size, steps_of_epoch(size));
       if (!lasted) break;
       found.batch = size;
-      found.steps = lasted->steps;
-      found.memory = lasted->memory;
+      found.steps = lasted->warm_up_steps + lasted->steps;
+      found.memory = lasted->memory_measured;
       found.why = lasted->note;
       const auto allowed = memory::allowed(curve(), limits_.memory);
-      const bool fits = !allowed || !lasted->memory || *lasted->memory <= *allowed;
+      const bool fits = !allowed || !found.memory || *found.memory <= *allowed;
       found.confirmed = lasted->outcome == trial::Outcome::ok && fits;
       if (lasted->outcome == trial::Outcome::ok && !fits)
-        found.why = fmt::format("it grew to {}", core::format_bytes(*lasted->memory));
+        found.why = fmt::format("it grew to {}", core::format_bytes(*found.memory));
       const bool lacks = lasted->outcome == trial::Outcome::out_of_memory || !fits;
       const auto smaller =
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
