@@ -22,6 +22,7 @@
 #include "core/text.h"
 #include "store/store.h"
 #include "study/study_key.h"
+#include "workload/command/template.h"
 
 namespace sweetspot::cli {
 namespace {
