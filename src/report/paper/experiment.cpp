@@ -101,9 +101,7 @@ std::optional<stats::Interval> fixed_step_seconds(const Curve& curve) {
     line.push_back({static_cast<double>(point.batch), seconds, 1 / (seconds * seconds)});
   }
   const auto fit = stats::fit_line(line);
-  if (!fit) return std::nullopt;
-  // An observation of infinite weight adds nothing to the line's own uncertainty.
-  return fit->predict(0, std::numeric_limits<double>::infinity());
+  return fit ? fit->intercept_interval : std::nullopt;
 }
 
 stats::Interval difference(const stats::Interval& a, const stats::Interval& b) {
