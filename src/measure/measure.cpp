@@ -240,22 +240,9 @@ class Measurement {
     const workload::Account account = session_->close();
     session_.reset();
     note_memory(account.memory_peak, std::nullopt);
-    trial_.host_memory = account.host_memory;
-    trial_.memory_capacity = account.memory_capacity;
-    trial_.memory_wanted = account.memory_wanted;
-    trial_.memory_margin = account.memory_margin;
+    static_cast<trial::SessionReport&>(trial_) = account;
     trial_.inputs_vary = account.inputs_vary && times_vary();
-    trial_.gpus = account.gpus;
     if (!account.device.empty()) trial_.device = account.device;
-    trial_.losses = account.losses;
-    trial_.noise_scale = account.noise_scale;
-    trial_.memory_source = account.memory_source;
-    trial_.step_source = account.step_source;
-    trial_.start_up_seconds = account.start_up_seconds;
-    trial_.cpu_seconds = account.cpu_seconds;
-    trial_.steps_total = account.steps_total;
-    trial_.samples_per_step = account.samples_per_step;
-    trial_.sample_stride = account.sample_stride;
     if (trial_.note.empty()) trial_.note = account.note;
     if (trial_.outcome != Outcome::ok) trial_.last_output = account.last_output;
   }
