@@ -32,6 +32,11 @@ constexpr double share_of_time_for_few = 0.25;
 
 constexpr core::Seconds energy_reading{1};
 
+bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed) {
+  const double over = elapsed / options.max_time.count();
+  return (over >= 1 && steps >= few_steps) || (over >= 2 && steps >= fewest_steps);
+}
+
 bool is_steady(double fastest, double slowest) { return slowest <= (1 + steady_share) * fastest; }
 
 }  // namespace
@@ -58,11 +63,6 @@ bool warmed_up(const std::vector<double>& seconds, double elapsed) {
   }
   return count >= fewest_warm_up_steps && elapsed >= least_warm_up_seconds &&
          stats::settled(seconds);
-}
-
-bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed) {
-  const double over = elapsed / options.max_time.count();
-  return (over >= 1 && steps >= few_steps) || (over >= 2 && steps >= fewest_steps);
 }
 
 void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
