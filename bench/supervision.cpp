@@ -23,7 +23,7 @@
 
 #include "data/origins.h"
 #include "probe/proc/host.h"
-#include "stats/batch_means.h"
+#include "stats/interval.h"
 #include "stats/quantile.h"
 #include "workload/command/process/process.h"
 
@@ -146,9 +146,8 @@ void compare(int rounds, double seconds) {
     lost.push_back(1 - supervised / plain);
   }
   fmt::print("throughput lost to supervision {:+.2f}%", *stats::median(lost) * 100);
-  if (const auto interval = stats::mean_interval(lost))
-    fmt::print(" (mean {:+.2f}%, 95% interval {:+.2f}% to {:+.2f}%)", interval->mean * 100,
-               interval->low * 100, interval->high * 100);
+  if (const auto interval = stats::median_interval(lost))
+    fmt::print(" (95% interval {:+.2f}% to {:+.2f}%)", interval->low * 100, interval->high * 100);
   fmt::print("; the supervisor used {:.2f}% of a core",
              *stats::median(comparison.cpu_shares()) * 100);
   fmt::print(", medians of {} rounds of {} s each; memory by {}; {} bytes of output a round\n",

@@ -98,7 +98,7 @@ LearningRate learning_rate_for(const LearningRateBase& base, std::int64_t batch,
 // Another tried rate is chosen if its loss was clearly lower, or the rule's diverged.
 void choose_among_tried(LearningRate& rate);
 
-// Why the search was incomplete.
+// Why a study ended before it was complete.
 enum class CutShort { no, stopped, budget, store_failed, device_lost };
 std::string_view name(CutShort);
 
@@ -115,7 +115,7 @@ struct Facts {
   std::optional<SlowKernel> slow_kernel;  // at the chosen batch
   std::optional<Confirmation> confirmation;
   std::optional<trial::GradientNoise> noise;
-  std::optional<LearningRateBase> rate_base;
+  std::optional<LearningRateBase> rate_base;  // nullopt: the learning rate as in the trials
   std::vector<trial::RateRun> tried_rates;
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
   // For a program on several GPUs, as stated by the user.

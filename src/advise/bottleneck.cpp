@@ -57,14 +57,13 @@ void add_point(std::vector<stats::LinePoint>& points, std::int64_t batch,
 std::optional<StepCost> cost_of(std::span<const stats::LinePoint> points) {
   const auto line = stats::fit_line(points);
   if (!line) return std::nullopt;
-  if (line->intercept() >= 0 && line->slope() >= 0)
-    return StepCost{line->intercept(), line->slope()};
+  if (line->intercept >= 0 && line->slope >= 0) return StepCost{line->intercept, line->slope};
   double weights = 0, seconds = 0, squares = 0, products = 0;
   for (const auto& [x, y, weight] : points) {
     weights += weight, seconds += weight * y;
     squares += weight * x * x, products += weight * x * y;
   }
-  return line->slope() < 0 ? StepCost{seconds / weights, 0} : StepCost{0, products / squares};
+  return line->slope < 0 ? StepCost{seconds / weights, 0} : StepCost{0, products / squares};
 }
 
 std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::optional<StepCost>& cost,

@@ -41,13 +41,13 @@ StepTimes step_times(const RankPlanFacts& facts, double alone_seconds, std::int6
   const auto buckets = static_cast<std::int64_t>(
       std::max(std::ceil(bytes / static_cast<double>(facts.bucket_bytes)), 1.0));
   const double bucket_seconds =
-      stats::all_reduce_seconds(facts.link, ranks, bytes / static_cast<double>(buckets));
+      collective::all_reduce_seconds(facts.link, ranks, bytes / static_cast<double>(buckets));
   const double computed = alone_seconds + facts.rank_seconds;
   if (facts.machine)
     return {turns(facts, ranks) * computed,
             summed_seconds(facts, ranks, static_cast<double>(buckets) * bucket_seconds)};
   return {computed,
-          stats::exposed_seconds(facts.backward_share * computed, buckets, bucket_seconds)};
+          collective::exposed_seconds(facts.backward_share * computed, buckets, bucket_seconds)};
 }
 
 RankPlanRow predict(const RankPlanFacts& facts, const RankPlanFacts::Speed& speed,

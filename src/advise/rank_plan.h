@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "collective/all_reduce_time.h"
 #include "core/units.h"
-#include "stats/all_reduce_time.h"
 
 namespace sweetspot::advise {
 
@@ -38,7 +38,7 @@ struct RankPlanFacts {
   std::optional<Machine> machine;
   double backward_share = 0;  // of a step
   core::Bytes gradient_bytes = 0, bucket_bytes = core::MiB;
-  stats::Link link;
+  collective::Link link;
   bool link_measured = false;           // else it was given
   std::optional<double> noise_scale;    // in samples
   std::optional<std::int64_t> samples;  // of the data set: no batch is larger

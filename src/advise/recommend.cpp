@@ -293,7 +293,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.samples_per_second = chosen->samples_per_second.mean;
   made.best_samples_per_second =
       std::max(best->samples_per_second.mean, facts.limits.best_elsewhere.value_or(0));
-  made.memory_limit = search::memory_allowed(trials, facts.limits);
+  made.memory_limit = memory::allowed(trials, facts.limits.memory);
   made.memory_device = memory_device(of_chosen->second);
   made.batch_is = facts.batch_is;
   made.gpus = facts.gpus;

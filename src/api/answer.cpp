@@ -56,21 +56,21 @@ Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottle
 
 namespace {
 
-Status public_status(study::Status status) {
+Status public_status(advise::Status status) {
   switch (status) {
-    case study::Status::found:
+    case advise::Status::found:
       return Status::found;
-    case study::Status::nothing_feasible:
+    case advise::Status::nothing_feasible:
       return Status::nothing_feasible;
-    case study::Status::budget:
+    case advise::Status::budget:
       return Status::budget;
-    case study::Status::stopped:
+    case advise::Status::stopped:
       return Status::stopped;
-    case study::Status::store_failed:
+    case advise::Status::store_failed:
       return Status::store_failed;
-    case study::Status::device_lost:        // a callback has its own, which we know nothing of
-    case study::Status::batch_unconfirmed:  // only a program's batch may get lost on its way
-    case study::Status::energy_unknown:     // which no callback is asked for
+    case advise::Status::device_lost:        // a callback has its own, which we know nothing of
+    case advise::Status::batch_unconfirmed:  // only a program's batch may get lost on its way
+    case advise::Status::energy_unknown:     // which no callback is asked for
       break;
   }
   return Status::nothing_feasible;

@@ -33,7 +33,7 @@ trial::StudyKey study_key(const Options& options, const search::Limits& limits) 
   study::Terms terms;
   terms.kind = "tune";
   terms.limits = limits;
-  terms.limits.memory_limit = options.memory_limit_bytes;  // not free memory, which changes
+  terms.limits.memory.limit = options.memory_limit_bytes;  // not free memory, which changes
   terms.memory_share = options.memory_share;
   terms.precision = options.precision;
   terms.repeat = options.repeats;

@@ -96,7 +96,7 @@ class TheOnlyStudy {
 study::TuneOptions tune_options(const Options& options, const api::Handed& handed) {
   study::TuneOptions made;
   made.limits = api::limits_of(options);
-  made.limits.memory_limit = handed.memory_limit;
+  made.limits.memory.limit = handed.memory_limit;
   // The trials of a batch are averaged: together they reach the requested precision.
   made.loop.measure.precision = options.precision * std::sqrt(options.repeats);
   made.loop.measure.max_time = made.loop.measure.max_warm_up = options.trial_time;

@@ -4,17 +4,17 @@
 
 namespace sweetspot::cli {
 
-int end_exit_code(study::End end, int when_whole) {
+int end_exit_code(advise::CutShort end, int when_whole) {
   switch (end) {
-    case study::End::none:
+    case advise::CutShort::no:
       return when_whole;
-    case study::End::stopped:
+    case advise::CutShort::stopped:
       return signal_exit + CountSignals::last();
-    case study::End::budget:
+    case advise::CutShort::budget:
       return partial_exit;
-    case study::End::store_failed:
+    case advise::CutShort::store_failed:
       return 1;
-    case study::End::device_lost:
+    case advise::CutShort::device_lost:
       return unfit_exit;
   }
   return 1;

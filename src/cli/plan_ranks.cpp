@@ -97,7 +97,7 @@ void measure_ranks(advise::RankPlanFacts& facts, const StudyFlags& study,
     if (found.gradients_seconds) facts.machine->sum_seconds[count] = *found.gradients_seconds;
     return found.link;
   };
-  const std::optional<stats::Link> link = measured(2);
+  const std::optional<collective::Link> link = measured(2);
   if (!link)
     throw core::MachineError("no link fits the sums that were timed here; give one with --link");
   facts.link = *link;
@@ -126,7 +126,7 @@ core::Bytes gradient_bytes(const model::Network& network, bool on_gpu) {
 
 }  // namespace
 
-stats::Link parse_link(const std::string& text) {
+collective::Link parse_link(const std::string& text) {
   const auto refuse = [&] {
     return core::InputError(fmt::format(
         "--link '{}' is no bandwidth and latency; write for example 400Gb/s,2us or 10GB/s,5us",
@@ -145,7 +145,7 @@ stats::Link parse_link(const std::string& text) {
       {"B/s", 1},      {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12}};
   const auto found = std::ranges::find(units, word, &Unit::name);
   if (found == std::end(units)) throw refuse();
-  stats::Link link;
+  collective::Link link;
   link.bytes_per_second =
       found->bytes * core::parse_real(text.substr(0, unit), "--link", {0, false}, {1e15});
   link.latency_seconds = core::parse_duration(text.substr(comma + 1), "--link").count();

@@ -14,8 +14,8 @@ namespace sweetspot::cli {
 
 // The effect of more ranks, predicted from a tune's answer.
 struct PlanFlags {
-  std::string ranks;                // "1..4096"; empty: not requested
-  std::optional<stats::Link> link;  // given; else measured between processes of this machine
+  std::string ranks;                     // "1..4096"; empty: not requested
+  std::optional<collective::Link> link;  // given; else measured between processes of this machine
   std::optional<core::Bytes> gradient_bytes;
 };
 void add_plan_flags(CLI::App& app, PlanFlags& flags);
@@ -27,6 +27,6 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
                          std::optional<std::int64_t> samples);
 
 // "400Gb/s,2us": bits or bytes a second, and the latency of a message.
-stats::Link parse_link(const std::string& text);
+collective::Link parse_link(const std::string& text);
 
 }  // namespace sweetspot::cli

@@ -84,26 +84,26 @@ void print_epochs(const StudyFlags& flags, const report::Answer& answer,
 }
 
 std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
-  if (result.end == study::End::none && result.doubt)
-    return std::string(name(study::Status::batch_unconfirmed));
-  if (result.end == study::End::none && any_ok) return "finished";
-  return std::string(name(study::status_of(result.end, any_ok)));
+  if (result.end == advise::CutShort::no && result.doubt)
+    return std::string(name(advise::Status::batch_unconfirmed));
+  if (result.end == advise::CutShort::no && any_ok) return "finished";
+  return std::string(name(advise::status_of(result.end, any_ok)));
 }
 
 std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {
   const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
                                        result.trials.size(), result.planned);
   switch (result.end) {
-    case study::End::none:
+    case advise::CutShort::no:
       if (result.doubt) return words(*result.doubt);
       return any_ok ? "" : "no point of the grid could be trained";
-    case study::End::stopped:
+    case advise::CutShort::stopped:
       return "the sweep was stopped: " + done;
-    case study::End::budget:
+    case advise::CutShort::budget:
       return "the budget ended: " + done;
-    case study::End::store_failed:
+    case advise::CutShort::store_failed:
       return result.message;
-    case study::End::device_lost:
+    case advise::CutShort::device_lost:
       return fmt::format("{} ({})", result.message, done);
   }
   return "";

@@ -24,6 +24,7 @@
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/fake.h"
+#include "workload/native/identity.h"
 #include "workload/native/memory.h"
 #include "workload/native/ranked_workload.h"
 #include "workload/native/workload.h"
@@ -203,7 +204,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
     opened.roofline = opened.operations_roofline;
     opened.free_memory = probe::proc::memory().free;
   }
-  opened.identity = study::identity(run, trials == Trials::epochs);
+  opened.identity = native::identity_json(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
   if (opened.ranks > 1)
@@ -254,10 +255,10 @@ StudyWorkload open_training(const StudyFlags& flags, bool sharpness) {
 
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
                        search::Limits& limits) {
-  limits.memory_limit = memory_allowed(flags, opened.free_memory, opened.device.gpu.has_value());
+  limits.memory.limit = memory_allowed(flags, opened.free_memory, opened.device.gpu.has_value());
   const MemoryLimits& asked = flags.memory_limit;
-  limits.gpu_memory_limit = asked.gpu ? asked.gpu : asked.any;
-  limits.gpu_memory_share = flags.memory_share;
+  limits.memory.gpu_limit = asked.gpu ? asked.gpu : asked.any;
+  limits.memory.gpu_share = flags.memory_share;
 }
 
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,

@@ -21,7 +21,7 @@ struct CriticalBatchOptions {
 };
 
 struct CriticalBatchResult {
-  study::End end = study::End::none;
+  advise::CutShort end = advise::CutShort::no;
   std::string message;  // of the store's failure
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0;

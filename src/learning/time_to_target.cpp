@@ -32,7 +32,7 @@ class TargetSearch {
         loop_(
             [this](const trial::Setting& setting, const measure::MeasureOptions&,
                    const measure::Watch& watch, const std::atomic<int>& its_stop) {
-              return measure::train(training_, setting, wanted_, watch, its_stop);
+              return learning::train(training_, setting, wanted_, watch, its_stop);
             },
             writer, options.loop, observer, stop) {
     rules_.finalists = options.finalists;
@@ -246,7 +246,7 @@ class TargetSearch {
       made.critical_batch = convergence::SamplesToTarget(runs, guess()).critical_batch();
     made.throughput_batch = options_.throughput_batch;
     made.metric_missing = metric_is_missing();
-    made.cut_short = study::cut_short(loop_.end());
+    made.cut_short = loop_.end();
     for (const search::BatchSpeed& each : options_.candidates) made.rows.push_back(row_of(each));
     for (const trial::Trial& trial : loop_.trials()) {
       made.seconds_spent += trial.seconds;
@@ -266,16 +266,16 @@ class TargetSearch {
 
   TargetStatus status(const advise::TimeToTarget& made) const {
     switch (loop_.end()) {
-      case study::End::stopped:
+      case advise::CutShort::stopped:
         return TargetStatus::stopped;
-      case study::End::store_failed:
+      case advise::CutShort::store_failed:
         return TargetStatus::store_failed;
-      case study::End::device_lost:
+      case advise::CutShort::device_lost:
         return TargetStatus::device_lost;
-      case study::End::budget:
+      case advise::CutShort::budget:
         return made.batch || loop_.trials().empty() ? TargetStatus::budget
                                                     : TargetStatus::not_reached;
-      case study::End::none:
+      case advise::CutShort::no:
         break;
     }
     if (made.batch) return TargetStatus::found;
@@ -311,7 +311,7 @@ class TargetSearch {
   const TargetOptions& options_;
   std::int64_t pilot_;
   convergence::RaceRules rules_;
-  measure::TrainFor wanted_;
+  TrainFor wanted_;
   study::Loop loop_;
 };
 

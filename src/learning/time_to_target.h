@@ -8,7 +8,7 @@
 #include "advise/time_to_target.h"
 #include "convergence/learning_rate_rule.h"
 #include "convergence/successive_halving.h"
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 #include "search/search.h"
 #include "study/loop.h"
 

@@ -8,9 +8,8 @@
 #include "measure/run_guarded.h"
 #include "measure/sampling.h"
 #include "stats/quantile.h"
-#include "telemetry/contention.h"
 #include "telemetry/machine.h"
-#include "telemetry/recorder.h"
+#include "telemetry/trial_readings.h"
 #include "trial/trial.h"
 
 namespace sweetspot::measure {
@@ -33,6 +32,7 @@ class Measurement {
         stop_(stop),
         machine_(machine),
         whole_(machine, workload.takes_real_time()),
+        readings_(machine, whole_.start()),
         sampling_(options) {
     trial_.setting = setting;
     trial_.device = workload.device();
@@ -41,10 +41,9 @@ class Measurement {
 
   Trial run() {
     run_guarded(trial_, [this] { open_and_sample(); });
-    if (recorder_) recorder_->tell(trial_);
-    for (ProgramGpu& gpu : program_gpus_) gpu.recorder->stop();  // they read its processes
+    readings_.stop();
     close();
-    tell_readings();
+    readings_.tell(trial_);
     if (trial_.energy_joules) trial_.energy_samples = sampled_samples_;
     trial_.seconds = whole_.seconds();
     return std::move(trial_);
@@ -55,7 +54,8 @@ class Measurement {
     trial_.memory_predicted = workload_.predict(trial_.setting);
     session_ = workload_.open(trial_.setting);
     note_memory();
-    start_reading();
+    if (workload_.takes_real_time() && session_->rests_between_steps())
+      readings_.add(trial_.device);
     session_->while_waiting([this](const workload::Waiting& waiting) {
       if (!watch_) return;
       TrialProgress sight{&trial_.setting, true, 0, std::nullopt};
@@ -134,61 +134,18 @@ class Measurement {
 
   bool sample_beside_readings() {
     if (!session_->rests_between_steps()) start_reading_program();
-    const telemetry::Look before = look(machine_);
-    const auto recorders = [this] {
-      std::vector<telemetry::Recorder*> all;
-      if (recorder_) all.push_back(recorder_.get());
-      for (ProgramGpu& gpu : program_gpus_) all.push_back(gpu.recorder.get());
-      return all;
-    }();
-    for (telemetry::Recorder* recorder : recorders) recorder->begin_steps();
+    readings_.begin_steps();
     const bool finished = sample();
-    telemetry::GpuContention gpu_contention;
-    for (telemetry::Recorder* recorder : recorders) {
-      recorder->end_steps();
-      gpu_contention |= recorder->gpu_contention();
-    }
-    trial_.contention = contention(before, look(machine_));
-    if (!recorders.empty()) add(gpu_contention, trial_.contention);
+    trial_.contention = readings_.end_steps();
     return finished;
-  }
-
-  // For a workload in this process.
-  void start_reading() {
-    if (workload_.takes_real_time() && session_->rests_between_steps())
-      recorder_ = telemetry::start_recorder(machine_, trial_.device, whole_.start());
   }
 
   // The devices of a program are known once it steps.
   void start_reading_program() {
-    for (const workload::SeenGpu& seen : session_->gpus()) {
-      auto recorder = std::make_unique<telemetry::Recorder>(
-          telemetry::make_gpu_meter(*seen.gpu, seen.is_own), machine_, whole_.start());
-      program_gpus_.push_back({seen, std::move(recorder)});
-    }
-    if (program_gpus_.empty())
-      recorder_ = telemetry::start_recorder(machine_, "cpu", whole_.start());
-    reads_program_ = true;
-  }
-
-  // Each GPU of the program gets its readings; the trace is that of the fullest.
-  void tell_readings() {
-    if (reads_program_)  // the CPU's meter covers our own process
-      for (trial::Reading& reading : trial_.trace)
-        if (program_gpus_.empty()) reading.memory.reset();
-    const trial::GpuUse* full = trial::fullest(trial_.gpus);
-    ProgramGpu* traced = nullptr;
-    std::optional<double> joules;
-    for (ProgramGpu& gpu : program_gpus_) {
-      const auto use = std::ranges::find(trial_.gpus, gpu.seen.device, &trial::GpuUse::device);
-      if (use == trial_.gpus.end()) continue;
-      gpu.recorder->tell(*use);
-      if (use->energy_joules) joules = joules.value_or(0) + *use->energy_joules;
-      if (!traced || (full && use->device == full->device)) traced = &gpu;
-    }
-    if (!traced) return;
-    traced->recorder->tell(trial_);
-    trial_.energy_joules = joules;
+    const std::vector<workload::SeenGpu> gpus = session_->gpus();
+    for (const workload::SeenGpu& seen : gpus)
+      readings_.add_gpu(seen.device, seen.gpu, seen.is_own);
+    if (gpus.empty()) readings_.add("cpu", true);
   }
 
   bool sample() {
@@ -283,22 +240,9 @@ class Measurement {
     const workload::Account account = session_->close();
     session_.reset();
     note_memory(account.memory_peak, std::nullopt);
-    trial_.host_memory = account.host_memory;
-    trial_.memory_capacity = account.memory_capacity;
-    trial_.memory_wanted = account.memory_wanted;
-    trial_.memory_margin = account.memory_margin;
+    static_cast<trial::SessionReport&>(trial_) = account;
     trial_.inputs_vary = account.inputs_vary && times_vary();
-    trial_.gpus = account.gpus;
     if (!account.device.empty()) trial_.device = account.device;
-    trial_.losses = account.losses;
-    trial_.noise_scale = account.noise_scale;
-    trial_.memory_source = account.memory_source;
-    trial_.step_source = account.step_source;
-    trial_.start_up_seconds = account.start_up_seconds;
-    trial_.cpu_seconds = account.cpu_seconds;
-    trial_.steps_total = account.steps_total;
-    trial_.samples_per_step = account.samples_per_step;
-    trial_.sample_stride = account.sample_stride;
     if (trial_.note.empty()) trial_.note = account.note;
     if (trial_.outcome != Outcome::ok) trial_.last_output = account.last_output;
   }
@@ -344,26 +288,16 @@ class Measurement {
   const std::atomic<int>& stop_;
   telemetry::Machine& machine_;
   telemetry::Elapsed whole_;
+  telemetry::TrialReadings readings_;
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
-  std::unique_ptr<telemetry::Recorder> recorder_;
-  struct ProgramGpu {
-    workload::SeenGpu seen;
-    std::unique_ptr<telemetry::Recorder> recorder;
-  };
-  std::vector<ProgramGpu> program_gpus_;
-  bool reads_program_ = false, looked_longer_ = false;
+  bool looked_longer_ = false;
   double next_told_ = 0, counted_seconds_ = 0;
   std::int64_t short_steps_ = 0, sampled_samples_ = 0;
   Trial trial_;
 };
 
 }  // namespace
-
-Trial measure(workload::Workload& workload, const trial::Setting& setting,
-              const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop) {
-  return Measurement(workload, setting, options, watch, stop, telemetry::this_machine()).run();
-}
 
 Trial measure(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,

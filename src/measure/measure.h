@@ -5,12 +5,10 @@
 #include <optional>
 
 #include "core/units.h"
+#include "telemetry/machine.h"
 #include "trial/trial.h"
 #include "workload/workload.h"
 
-namespace sweetspot::telemetry {
-class Machine;
-}
 namespace sweetspot::measure {
 
 struct MeasureOptions {
@@ -55,11 +53,7 @@ using Watch = std::function<void(const TrialProgress&)>;
 // more cancel it immediately.
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
-                     const std::atomic<int>& stop);
-
-// The same on a given machine.
-trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
-                     const MeasureOptions& options, const Watch& watch,
-                     const std::atomic<int>& stop, telemetry::Machine& machine);
+                     const std::atomic<int>& stop,
+                     telemetry::Machine& machine = telemetry::this_machine());
 
 }  // namespace sweetspot::measure

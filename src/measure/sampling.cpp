@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "stats/batch_means.h"
-#include "stats/moments.h"
 #include "stats/quantile.h"
 #include "stats/settled.h"
 
@@ -33,6 +31,11 @@ constexpr std::int64_t few_steps = 5, fewest_steps = 3;
 constexpr double share_of_time_for_few = 0.25;
 
 constexpr core::Seconds energy_reading{1};
+
+bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed) {
+  const double over = elapsed / options.max_time.count();
+  return (over >= 1 && steps >= few_steps) || (over >= 2 && steps >= fewest_steps);
+}
 
 bool is_steady(double fastest, double slowest) { return slowest <= (1 + steady_share) * fastest; }
 
@@ -62,27 +65,6 @@ bool warmed_up(const std::vector<double>& seconds, double elapsed) {
          stats::settled(seconds);
 }
 
-std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
-                                          const std::vector<std::int64_t>& samples) {
-  if (const auto interval = stats::throughput_interval(seconds, samples))
-    return trial::Interval{interval->mean, interval->low, interval->high};
-  const stats::Moments moments{seconds};
-  const auto stddev = moments.stddev();
-  if (!stddev || !(moments.mean() > 0)) return std::nullopt;
-  const auto count = static_cast<double>(seconds.size());
-  const double mean =
-      static_cast<double>(std::accumulate(samples.begin(), samples.end(), std::int64_t{0})) /
-      std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  // Multiplicative, so that the low end is positive however wide three steps make it.
-  const double reach = 1 + stats::t95(count - 1) * *stddev / std::sqrt(count) / moments.mean();
-  return trial::Interval{mean, mean / reach, mean * reach};
-}
-
-bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed) {
-  const double over = elapsed / options.max_time.count();
-  return (over >= 1 && steps >= few_steps) || (over >= 2 && steps >= fewest_steps);
-}
-
 void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
   seconds_.push_back(seconds);
   samples_.push_back(samples);
@@ -107,7 +89,7 @@ void Sampling::go_on(core::Seconds least) {
 }
 
 void Sampling::end(trial::StopReason why) {
-  interval_ = throughput(seconds_, samples_);
+  interval_ = stats::throughput_interval(seconds_, samples_);
   stop_ = why;
 }
 
@@ -127,7 +109,7 @@ bool Sampling::enough(double elapsed) const {
 }
 
 void Sampling::judge(double elapsed) {
-  interval_ = throughput(seconds_, samples_);
+  interval_ = stats::throughput_interval(seconds_, samples_);
   if (options_.updates) return;  // the caller counts them
   if (interval_ && enough(elapsed) && interval_->half_width_share() <= options_.precision)
     stop_ = trial::StopReason::precise;

@@ -17,9 +17,6 @@ bool warmed_up(const std::vector<double>& seconds, double elapsed);
 inline constexpr std::size_t steady_warm_up_steps = 3;
 bool ends_steadily(const std::vector<double>& seconds);
 
-// Whether a trial of this many steps has used up its time.
-bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed);
-
 // The sampled steps of a trial and their estimate so far: a stopping criterion without clock or
 // workload, fed one step at a time.
 class Sampling {
@@ -58,10 +55,5 @@ class Sampling {
   std::optional<trial::Interval> interval_;
   std::optional<trial::StopReason> stop_;
 };
-
-// The 95% interval of samples per second: by batch means, and below the eight steps those need by
-// Student's t over the steps themselves. nullopt below two steps.
-std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
-                                          const std::vector<std::int64_t>& samples);
 
 }  // namespace sweetspot::measure

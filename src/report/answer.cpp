@@ -74,16 +74,16 @@ search::Limits limits_of(const nlohmann::json& terms, const nlohmann::json& envi
   const auto any = at<core::Bytes>(terms, "/limits/memory_limit");
   const auto of_host = at<core::Bytes>(terms, "/host_memory_limit");
   const auto of_gpu = at<core::Bytes>(terms, "/gpu_memory_limit");
-  limits.memory_limit = of_host ? of_host : any;
-  limits.gpu_memory_limit = of_gpu ? of_gpu : any;
+  limits.memory.limit = of_host ? of_host : any;
+  limits.memory.gpu_limit = of_gpu ? of_gpu : any;
   // What was free at the beginning, and the share of it that was allowed.
   const auto of_device = at<double>(environment, "/facts/memory_free_bytes");
   const auto free = of_device ? of_device : at<double>(environment, "/memory_free_bytes");
   const auto share = at<double>(terms, "/memory_share");
   if (free && share && *free >= 0 && *share >= 0 && *share <= 1) {
     const auto allowed = static_cast<core::Bytes>(*free * *share);
-    limits.memory_limit = std::min(limits.memory_limit.value_or(allowed), allowed);
-    limits.gpu_memory_share = *share;
+    limits.memory.limit = std::min(limits.memory.limit.value_or(allowed), allowed);
+    limits.memory.gpu_share = *share;
   }
   return limits;
 }
@@ -107,7 +107,7 @@ bool has_speed(const trial::Trial& t) {
 void recall_answer(const trial::Study& study, Answer& answer) {
   answer.recommendation = advise::from_json(study.answer);
   if (const auto& made = answer.recommendation) {
-    answer.facts.limits.memory_limit = made->memory_limit;
+    answer.facts.limits.memory.limit = made->memory_limit;
     answer.facts.largest_fitting = made->largest_batch;
     answer.facts.global_batch = made->global_batch;
     if (made->cut_short != advise::CutShort::no)

@@ -55,7 +55,7 @@ bool close(std::int64_t works, std::int64_t other) {
 }
 
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
-                              const MemoryFit& memory, std::optional<core::Bytes> allowed) {
+                              const memory::MemoryFit& memory, std::optional<core::Bytes> allowed) {
   const std::int64_t step = limits.multiple_of;
   const std::int64_t low = (std::max<std::int64_t>(limits.min, 1) + step - 1) / step * step;
   std::int64_t high = limits.max / step * step;

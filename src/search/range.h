@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "search/evidence.h"
-#include "search/memory_fit.h"
 
 namespace sweetspot::search {
 
@@ -19,7 +18,7 @@ struct Range {
 };
 // Keeps references to all arguments except `allowed`.
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
-                              const MemoryFit& memory, std::optional<core::Bytes> allowed);
+                              const memory::MemoryFit& memory, std::optional<core::Bytes> allowed);
 
 // Where a search begins: small enough to be cheap and to fit, large enough that padding does not
 // decide.

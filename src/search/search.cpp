@@ -6,7 +6,6 @@
 
 #include "search/evidence.h"
 #include "search/knee.h"
-#include "search/memory_fit.h"
 #include "search/next_batches.h"
 #include "search/range.h"
 #include "stats/experiment.h"
@@ -18,6 +17,7 @@ namespace {
 constexpr std::size_t most_failures_at_first = 4;
 // For a batch that decides the answer: a third run rarely settles what two leave open.
 constexpr int most_runs = 2;
+constexpr std::size_t most_for_max_batch = 24;  // trials: four octaves up and a bisection down
 
 // For max_batch any failure ends the growth; the knee is searched around a crashed batch.
 Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials) {
@@ -25,11 +25,6 @@ Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials)
   if (objective == Objective::max_batch && !known.failed.empty())
     known.too_large = *known.failed.begin();
   return known;
-}
-
-Over nothing_fits(const Limits& limits) {
-  const bool no_multiple = limits.max / limits.multiple_of * limits.multiple_of < limits.min;
-  return no_multiple ? Over::no_multiple : Over::nothing_fits;
 }
 
 std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
@@ -78,22 +73,43 @@ bool has_looked_up(std::span<const trial::Trial> trials, const Evidence& known) 
          });
 }
 
-Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, const Range& range,
-                   const Limits& limits, bool with_care) {
+std::optional<std::int64_t> next_for_knee(std::span<const trial::Trial> trials,
+                                          const Evidence& known, const Range& range,
+                                          const Limits& limits, bool with_care) {
   const std::size_t tried = known.times.batches.size() + known.failed.size();
   if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
-    return {std::nullopt, Over::nothing_ran};
+    return std::nullopt;
   const bool may_try = tried < experiment::most_batches;
   const bool may_look_up = may_try && !(with_care && has_looked_up(trials, known));
   if (may_look_up)
-    if (const auto batch = next_to_scout(known, range, limits, with_care)) return {batch};
-  if (known.times.batches.empty()) return {std::nullopt, Over::nothing_ran};
+    if (const auto batch = next_to_scout(known, range, limits, with_care)) return batch;
+  if (known.times.batches.empty()) return std::nullopt;
   const NextBatches worth = next_batches(known, range, limits);
-  if (may_try && worth.unmeasured) return {worth.unmeasured};
+  if (may_try && worth.unmeasured) return worth.unmeasured;
   if (with_care && may_look_up)
-    if (const auto batch = next_above(known, range, limits, worth.decision)) return {batch};
-  if (const auto batch = next_to_repeat(trials, known, worth, limits)) return {batch};
-  return {std::nullopt, Over::settled};
+    if (const auto batch = next_above(known, range, limits, worth.decision)) return batch;
+  return next_to_repeat(trials, known, worth, limits);
+}
+
+// The largest batch that fits: directly to the predicted one, and one trial to prove it. If the
+// workload cannot predict, upwards to what fits with 95% probability, each trial refining the fit,
+// or by a bounded factor if no limit is known; below a batch that failed without a message, by
+// bisection.
+std::optional<std::int64_t> next_for_max_batch(const Evidence& known, const Range& range,
+                                               const memory::MemoryFit& memory) {
+  if (known.times.batches.size() + known.failed.size() >= most_for_max_batch) return std::nullopt;
+  const std::int64_t ran = known.largest_ok.value_or(0);
+  const bool predicted = memory.predicted(range.high);
+  // A fit creeps upwards with each trial; one that is close enough, and large enough that one more
+  // sample hardly matters, ends it.
+  const bool fitted = !predicted && ran >= std::max(range.low, first_batch) &&
+                      (range.memory_limited || !known.too_large);
+  if (ran >= range.high || (fitted && close(ran, range.high))) return std::nullopt;
+  std::int64_t batch = range.high;
+  // If a limit is known, the memory fit says how far to go.
+  if (!predicted && (ran == 0 || !range.memory_limited))
+    batch = std::min(batch, ran > 0 ? most_growth * ran : std::max(first_batch, range.low));
+  return known.failed.contains(batch) ? std::nullopt : std::optional(batch);
 }
 
 }  // namespace
@@ -107,11 +123,12 @@ const BatchSpeed& Decision::chosen() const {
   return *std::ranges::find(speeds, batch, &BatchSpeed::batch);
 }
 
-Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict) {
+std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
+                                 const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
-  if (!range) return {std::nullopt, nothing_fits(limits)};
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
+  if (!range) return std::nullopt;
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
   return next_for_knee(trials, known, *range, limits, memory.guessed(range->low));
 }
@@ -119,13 +136,13 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
-  if (!range) return {.over = nothing_fits(limits)};
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
+  if (!range) return {};
   if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
     if (const auto batch = next_to_scout(known, *range, limits))
       return {.batches = {*batch}, .scouting = true};
-  if (known.times.batches.empty()) return {.over = Over::nothing_ran};
+  if (known.times.batches.empty()) return {};
   const NextBatches worth = next_batches(known, *range, limits);
   return {.batches = worth.batches, .settled = worth.settled, .decision = worth.decision};
 }
@@ -135,8 +152,8 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
   const Evidence known = evidence_for(limits.objective, trials);
   if (known.times.batches.empty()) return std::nullopt;
   if (limits.objective == Objective::energy && known.powers.empty()) return std::nullopt;
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return std::nullopt;
   Decision decision = next_batches(known, *range, limits).decision;
   if (limits.objective != Objective::max_batch) return decision;
@@ -152,8 +169,8 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
                                             const Limits& limits, const Predict& predict) {
   const Evidence known = evidence(trials);
-  const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  const memory::MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return std::nullopt;
   // The midpoint below a failed batch is a batch to try, not a prediction.
   if (known.too_large && known.largest_ok) return std::min(range->high, *known.largest_ok);

@@ -1,12 +1,13 @@
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "memory/limits.h"
+#include "memory/memory_fit.h"
 #include "trial/trial.h"
 
 namespace sweetspot::search {
@@ -22,13 +23,7 @@ struct Limits {
   std::int64_t max = 1;  // already capped by the data set
   std::int64_t multiple_of = 1;
   double tolerance = 0.05;  // of the best throughput
-  // Of the device of a native workload; for a program, the host's. The margin is already
-  // subtracted.
-  std::optional<core::Bytes> memory_limit{};
-  // For a program that turns out to compute on GPUs: the limit on each, and the usable share of
-  // what was free there.
-  std::optional<core::Bytes> gpu_memory_limit{};
-  double gpu_memory_share = 1;
+  memory::Limits memory{};
   std::optional<std::int64_t> divisor_of{};  // only sizes that divide this
   // Over the batches that matter of a workload that cannot be measured in rounds; nullopt: a batch
   // runs a second time only if it decides the answer.
@@ -38,13 +33,7 @@ struct Limits {
   std::optional<double> best_elsewhere{};
 };
 
-// The memory limit for these trials: for a program on GPUs, what it may take of the fullest of
-// them, which is known once a trial has shown it.
-std::optional<core::Bytes> memory_allowed(std::span<const trial::Trial> trials,
-                                          const Limits& limits);
-
-// The memory of a batch, if the workload can predict it.
-using Predict = std::function<std::optional<core::Bytes>(std::int64_t batch)>;
+using memory::Predict;
 
 // One measured batch on the joint curves through all measurements.
 struct BatchSpeed {
@@ -69,35 +58,19 @@ struct Decision {
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
                                const Predict& predict);
 
-// Why a search has nothing more to measure.
-enum class Over {
-  no,
-  settled,          // no other batch promises to be a better answer
-  largest_ran,      // and nothing larger fits
-  nothing_smaller,  // than one that failed is left
-  enough_trials,
-  nothing_ran,
-  nothing_fits,  // not even the smallest batch does, or ran
-  no_multiple    // of Limits::multiple_of lies between min and max
-};
+// What a workload that runs one setting at a time should measure next; nullopt: nothing more. A
+// pure function of the finished trials. Never asks for a batch that is known or predicted (upper
+// end of the interval) not to fit.
+std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
+                                 const Predict& predict);
 
-// What a workload that runs one setting at a time should measure next, or nullopt: then `over` says
-// why. A pure function of the finished trials. Never asks for a batch that is known or predicted
-// (upper end of the interval) not to fit.
-struct Next {
-  std::optional<std::int64_t> batch;
-  Over over = Over::no;
-};
-Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
-
-// What a workload with interleaved settings should run in its next rounds; none: then `over` says
-// why nothing can be run.
+// What a workload with interleaved settings should run in its next rounds; none if nothing can be
+// run.
 struct RoundPlan {
   std::vector<std::int64_t> batches{};
   bool scouting = false;               // the coarse scan, one batch at a time
   bool settled = false;                // more rounds gain nothing
   std::optional<Decision> decision{};  // the answer so far, after the coarse scan
-  Over over = Over::no;
 };
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict);

@@ -26,12 +26,23 @@ std::vector<double> ratios(std::span<const double> over, std::span<const double>
   return means;
 }
 
+// The correlation of a value with the previous one, −1 to 1; 0 without any variation.
+double lag1_autocorrelation(std::span<const double> values) {
+  const double mean = Moments(values).mean();
+  double all = 0, shifted = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    all += (values[i] - mean) * (values[i] - mean);
+    if (i > 0) shifted += (values[i] - mean) * (values[i - 1] - mean);
+  }
+  return all > 0 ? shifted / all : 0;
+}
+
 // Half the interval's width, in the unit of over/under.
 double half_width(std::span<const double> over, std::span<const double> under) {
   for (int count = most_batches;; count /= 2) {
     if (static_cast<std::size_t>(count) > over.size()) continue;
     const auto means = ratios(over, under, count);
-    const double correlation = lag1_autocorrelation(means).value_or(0);
+    const double correlation = lag1_autocorrelation(means);
     // One-sided 5% test for white noise. A negative correlation only makes the interval too wide.
     const bool independent = correlation < 1.645 / std::sqrt(count);
     if (!independent && count > min_batches_for_interval) continue;
@@ -48,37 +59,23 @@ double half_width(std::span<const double> over, std::span<const double> under) {
 
 }  // namespace
 
-std::optional<Interval> mean_interval(std::span<const double> values) {
-  if (values.size() < min_batches_for_interval) return std::nullopt;
-  const std::vector<double> ones(values.size(), 1.0);
-  const double mean = Moments(values).mean(), half = half_width(values, ones);
-  return Interval{mean, mean - half, mean + half};
-}
-
 std::optional<Interval> throughput_interval(std::span<const double> seconds,
                                             std::span<const std::int64_t> samples) {
-  if (seconds.size() < min_batches_for_interval || seconds.size() != samples.size())
-    return std::nullopt;
+  const auto steps = static_cast<double>(seconds.size());
+  if (steps < 2 || seconds.size() != samples.size()) return std::nullopt;
   const std::vector<double> counts(samples.begin(), samples.end());
   const double total_seconds = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   const double total_samples = std::accumulate(counts.begin(), counts.end(), 0.0);
   if (!(total_seconds > 0) || std::ranges::any_of(samples, [](auto count) { return count <= 0; }))
     return std::nullopt;
   const double mean = total_samples / total_seconds;
+  if (steps < min_batches_for_interval) {
+    const Moments moments(seconds);
+    const double reach = 1 + t95(steps - 1) * *moments.stddev() / std::sqrt(steps) / moments.mean();
+    return Interval{mean, mean / reach, mean * reach};
+  }
   const double share = half_width(seconds, counts) * mean;  // of the seconds per sample
   return Interval{mean, mean * std::exp(-share), mean * std::exp(share)};
-}
-
-std::optional<double> lag1_autocorrelation(std::span<const double> values) {
-  if (values.size() < 3) return std::nullopt;
-  const double mean = Moments(values).mean();
-  double all = 0, shifted = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    all += (values[i] - mean) * (values[i] - mean);
-    if (i > 0) shifted += (values[i] - mean) * (values[i - 1] - mean);
-  }
-  if (all <= 0) return std::nullopt;
-  return shifted / all;
 }
 
 bool at_noise_floor(std::span<const double> seconds, std::span<const std::int64_t> samples) {

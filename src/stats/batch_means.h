@@ -9,20 +9,14 @@ namespace sweetspot::stats {
 
 constexpr int min_batches_for_interval = 8;
 
-// The 95% interval of the mean of an autocorrelated series. Neighbouring values are averaged into
-// batches, as many as leave the batch means uncorrelated (32, 16 or 8); the interval is Student's t
-// of their spread. Remaining correlation at 8 widens it. nullopt below 8 values.
-std::optional<Interval> mean_interval(std::span<const double> values);
-
 // The 95% interval of samples per second over steps of these seconds and samples: total samples
-// over total seconds, with the interval of the seconds per sample. Multiplicative, so that its low
-// end is positive for any noise. nullopt below 8 steps, or if no time passed.
+// over total seconds, with the interval of the seconds per sample. Steps are autocorrelated:
+// neighbouring ones are averaged into batches, as many as leave the batch means uncorrelated (32,
+// 16 or 8); the interval is Student's t of their spread. Remaining correlation at 8 widens it.
+// Below 8 steps it is Student's t over the steps themselves. Multiplicative, so that its low end is
+// positive for any noise. nullopt below two steps, or if no time passed.
 std::optional<Interval> throughput_interval(std::span<const double> seconds,
                                             std::span<const std::int64_t> samples);
-
-// The correlation of a value with the previous one, −1 to 1; nullopt below three values or without
-// any variation.
-std::optional<double> lag1_autocorrelation(std::span<const double> values);
 
 // Whether more steps no longer tighten the interval of throughput: four times the steps should
 // halve it and twice the steps reduce it to 0.71; if both leave more than 0.85, the machine drifts,

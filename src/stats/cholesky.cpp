@@ -19,10 +19,6 @@ Cholesky::Cholesky(std::vector<double> matrix, std::size_t size)
     }
 }
 
-std::vector<double> Cholesky::whiten(std::vector<double> right) const {
-  return whiten_columns(std::move(right), 1);
-}
-
 std::vector<double> Cholesky::whiten_columns(std::vector<double> right, std::size_t columns) const {
   for (std::size_t i = 0; i < size_; ++i) {
     double* const row = right.data() + i * columns;
@@ -38,7 +34,7 @@ std::vector<double> Cholesky::whiten_columns(std::vector<double> right, std::siz
 }
 
 std::vector<double> Cholesky::solve(std::vector<double> right) const {
-  right = whiten(std::move(right));
+  right = whiten_columns(std::move(right), 1);
   for (std::size_t i = size_; i-- > 0;) {
     for (std::size_t k = i + 1; k < size_; ++k) right[i] -= factor_[k * size_ + i] * right[k];
     right[i] /= factor_[i * size_ + i];

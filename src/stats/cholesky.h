@@ -11,9 +11,8 @@ class Cholesky {
  public:
   // `matrix` row by row, size × size; only its lower triangle is read.
   Cholesky(std::vector<double> matrix, std::size_t size);
-  // L⁻¹·right: vectors whitened this way have the dot product rightᵀ·A⁻¹·right'.
-  std::vector<double> whiten(std::vector<double> right) const;
-  // The same for the columns of a matrix, row by row, at once.
+  // L⁻¹·right, of a matrix row by row: columns whitened this way have the dot product
+  // rightᵀ·A⁻¹·right'.
   std::vector<double> whiten_columns(std::vector<double> right, std::size_t columns) const;
   // A⁻¹·right.
   std::vector<double> solve(std::vector<double> right) const;

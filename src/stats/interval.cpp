@@ -47,40 +47,36 @@ bool above_zero(const Interval& interval) {
          std::isfinite(interval.high);
 }
 
-double mean_log(std::span<const Interval> group) {
-  double sum = 0;
-  for (const Interval& each : group) sum += std::log(each.mean);
-  return sum / static_cast<double>(group.size());
+bool are_above_zero(std::span<const double> values) {
+  const auto is = [](double value) { return value > 0 && std::isfinite(value); };
+  return !values.empty() && std::ranges::all_of(values, is);
+}
+
+Moments logs(std::span<const double> values) {
+  Moments moments;
+  for (const double value : values) moments.add(std::log(value));
+  return moments;
 }
 
 }  // namespace
 
-std::optional<Spread> spread(std::span<const std::vector<Interval>> groups) {
+std::optional<Spread> spread(std::span<const std::vector<double>> groups) {
   double squares = 0, degrees = 0;
-  for (const std::vector<Interval>& group : groups) {
-    if (group.size() < 2 || !std::ranges::all_of(group, above_zero)) continue;
-    const double mean = mean_log(group);
-    for (const Interval& each : group) squares += std::pow(std::log(each.mean) - mean, 2);
-    degrees += static_cast<double>(group.size()) - 1;
+  for (const std::vector<double>& group : groups) {
+    if (group.size() < 2 || !are_above_zero(group)) continue;
+    const double more = static_cast<double>(group.size()) - 1;
+    squares += more * *logs(group).variance(), degrees += more;
   }
   if (degrees < 1) return std::nullopt;
   return Spread{squares / degrees, degrees};
 }
 
-std::optional<Interval> combined(std::span<const Interval> group,
+std::optional<Interval> combined(std::span<const double> group,
                                  const std::optional<Spread>& between) {
-  if (group.empty() || !std::ranges::all_of(group, above_zero)) return std::nullopt;
-  const auto count = static_cast<double>(group.size());
-  // Each end separately: a disturbed machine's interval is asymmetric, further up than down.
-  double down = 0, up = 0;
-  for (const Interval& each : group) {
-    down = std::hypot(down, std::log(each.mean / each.low) / count);
-    up = std::hypot(up, std::log(each.high / each.mean) / count);
-  }
-  const double apart = between ? t95(between->degrees) * std::sqrt(between->variance / count) : 0.0;
-  const double mean = std::exp(mean_log(group));
-  return Interval{mean, mean * std::exp(-std::max(down, apart)),
-                  mean * std::exp(std::max(up, apart))};
+  if (!are_above_zero(group)) return std::nullopt;
+  const double mean = logs(group).mean(), count = static_cast<double>(group.size());
+  const double apart = between ? t95(between->degrees) * std::sqrt(between->variance / count) : 0;
+  return Interval{std::exp(mean), std::exp(mean - apart), std::exp(mean + apart)};
 }
 
 std::optional<Interval> ratio(const Interval& numerator, const Interval& denominator) {

@@ -27,12 +27,11 @@ struct Spread {
   double variance = 0, degrees = 0;
 };
 // nullopt if nothing was measured twice.
-std::optional<Spread> spread(std::span<const std::vector<Interval>> groups);
+std::optional<Spread> spread(std::span<const std::vector<double>> groups);
 
-// Several measurements of one quantity, each with its own 95% interval, as one estimate. A run's
-// own interval does not cover the difference between runs, so the wider of the two counts. nullopt
+// Several measurements of one quantity as one estimate; without a spread it has no width. nullopt
 // unless all are above zero.
-std::optional<Interval> combined(std::span<const Interval> group,
+std::optional<Interval> combined(std::span<const double> group,
                                  const std::optional<Spread>& between);
 
 // numerator / denominator of two independent estimates with their intervals, on a logarithmic

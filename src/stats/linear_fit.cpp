@@ -7,41 +7,29 @@
 namespace sweetspot::stats {
 
 std::optional<LinearFit> fit_line(std::span<const LinePoint> points) {
-  LinearFit fit;
-  double mean_y = 0;
+  double weights = 0, mean_x = 0, mean_y = 0;
   for (const LinePoint& point : points) {
-    fit.total_weight_ += point.weight;
-    fit.centre_ += point.weight * point.x;
-    mean_y += point.weight * point.y;
+    weights += point.weight;
+    mean_x += point.weight * point.x, mean_y += point.weight * point.y;
   }
-  if (!(fit.total_weight_ > 0)) return std::nullopt;
-  fit.centre_ /= fit.total_weight_;
-  mean_y /= fit.total_weight_;
-  double together = 0;
+  if (!(weights > 0)) return std::nullopt;
+  mean_x /= weights, mean_y /= weights;
+  double spread = 0, together = 0;
   for (const LinePoint& point : points) {
-    const double x = point.x - fit.centre_;
-    fit.spread_ += point.weight * x * x;
+    const double x = point.x - mean_x;
+    spread += point.weight * x * x;
     together += point.weight * x * (point.y - mean_y);
   }
-  if (!(fit.spread_ > 0)) return std::nullopt;
-  fit.slope_ = together / fit.spread_;
-  fit.intercept_ = mean_y - fit.slope_ * fit.centre_;
-  fit.degrees_ = static_cast<double>(points.size()) - 2;
-  if (fit.degrees_ < 1) return fit;
+  if (!(spread > 0)) return std::nullopt;
+  const double slope = together / spread, intercept = mean_y - slope * mean_x;
+  const double degrees = static_cast<double>(points.size()) - 2;
+  if (degrees < 1) return LinearFit{intercept, slope};
   double squares = 0;
   for (const LinePoint& point : points)
-    squares += point.weight * std::pow(point.y - fit.at(point.x), 2);
-  fit.variance_ = squares / fit.degrees_;
-  return fit;
-}
-
-std::optional<Interval> LinearFit::predict(double x, double weight) const {
-  if (!variance_) return std::nullopt;
-  const double distance = x - centre_;
-  const double variance =
-      *variance_ * (1 / weight + 1 / total_weight_ + distance * distance / spread_);
-  const double half = t95(degrees_) * std::sqrt(variance);
-  return Interval{at(x), at(x) - half, at(x) + half};
+    squares += point.weight * square(point.y - intercept - slope * point.x);
+  const double variance = squares / degrees * (1 / weights + mean_x * mean_x / spread);
+  const double half = t95(degrees) * std::sqrt(variance);
+  return LinearFit{intercept, slope, Interval{intercept, intercept - half, intercept + half}};
 }
 
 }  // namespace sweetspot::stats

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 namespace sweetspot::stats {
@@ -19,12 +18,6 @@ double t95_one_sided(double degrees) {
 double t_below(double t, double degrees) {
   return boost::math::cdf(boost::math::students_t(degrees), t);
 }
-
-double normal_density(double z) {
-  return std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-}
-
-double normal_below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
 std::optional<double> median(std::span<const double> values) {
   if (values.empty()) return std::nullopt;

@@ -14,10 +14,6 @@ double t_below(double t, double degrees);
 // The same for a normal distribution.
 constexpr double normal95 = 1.959963984540054;
 
-// Standard normal density and distribution.
-double normal_density(double z);
-double normal_below(double z);
-
 constexpr double square(double value) { return value * value; }
 
 std::optional<double> median(std::span<const double> values);

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "study/memory_prediction.h"
+#include "study/search_axis.h"
 
 namespace sweetspot::study {
 namespace {
@@ -85,19 +85,19 @@ std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& work
 namespace {
 
 // To the program's own end, if nothing shows what an epoch is.
-std::int64_t updates_of_epoch(const workload::Workload& workload, const EpochOf& epoch) {
+std::int64_t updates_of_epoch(const workload::Workload& workload, std::int64_t size,
+                              std::optional<std::int64_t> steps_of_program) {
   // One more than an epoch has, so that everything between two epochs is run.
-  if (epoch.steps_of_program) return *epoch.steps_of_program + 1;
-  if (const auto samples = workload.samples()) return (*samples + epoch.size - 1) / epoch.size + 1;
+  if (steps_of_program) return *steps_of_program + 1;
+  if (const auto samples = workload.samples()) return (*samples + size - 1) / size + 1;
   return std::numeric_limits<std::int64_t>::max();
 }
 
 // The evaluation of a native model runs after the steps of its trial.
-void add_evaluation(Loop& loop, workload::Workload& workload, const trial::Setting& setting,
-                    Lasted& lasted) {
+void add_evaluation(Loop& loop, workload::Workload& workload, trial::Trial& lasted) {
   try {
-    if (const auto memory = workload.evaluate(setting, loop.stop()))
-      lasted.memory = std::max(lasted.memory.value_or(0), *memory);
+    if (const auto memory = workload.evaluate(lasted.setting, loop.stop()))
+      lasted.memory_measured = std::max(lasted.memory_measured.value_or(0), *memory);
   } catch (const core::DeviceLost& lost) {
     loop.device_lost(lost.what());
   } catch (const core::OutOfMemory& refused) {
@@ -115,19 +115,20 @@ std::string words(const Confirm& confirm) {
                        : "an epoch";
 }
 
-std::optional<Lasted> run_to_confirm(Loop& loop, workload::Workload& workload,
-                                     const Confirm& confirm, const trial::Setting& setting,
-                                     const EpochOf& epoch) {
+std::optional<trial::Trial> run_to_confirm(Loop& loop, workload::Workload& workload,
+                                           const Confirm& confirm, const trial::Setting& setting,
+                                           std::int64_t size,
+                                           std::optional<std::int64_t> steps_of_epoch) {
   measure::MeasureOptions options = loop.options().measure;
-  options.updates = confirm.steps ? *confirm.steps : updates_of_epoch(workload, epoch);
+  options.updates =
+      confirm.steps ? *confirm.steps : updates_of_epoch(workload, size, steps_of_epoch);
   // No time limit.
   options.max_time = core::Seconds(std::numeric_limits<double>::max());
   options.max_steps = std::numeric_limits<std::int64_t>::max();
   const trial::Trial* run = loop.run(setting, options);
   if (!run) return std::nullopt;
-  Lasted lasted{run->warm_up_steps + run->steps, run->outcome, run->memory_measured, run->note};
-  if (run->outcome == trial::Outcome::ok && !confirm.steps)
-    add_evaluation(loop, workload, run->setting, lasted);
+  trial::Trial lasted = *run;
+  if (run->outcome == trial::Outcome::ok && !confirm.steps) add_evaluation(loop, workload, lasted);
   return lasted;
 }
 
@@ -141,7 +142,7 @@ constexpr double short_wait_share = 0.05;
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
           const advise::Facts& facts) {
   const auto bytes = predictor(workload, {setting, {}})(setting.batch);
-  return !bytes || !facts.limits.memory_limit || *bytes <= *facts.limits.memory_limit;
+  return !bytes || !facts.limits.memory.limit || *bytes <= *facts.limits.memory.limit;
 }
 
 // The advice, with fewer prefetched batches if memory requires it.

@@ -30,22 +30,13 @@ struct Confirm {
 };
 std::string words(const Confirm& confirm);  // "200 steps", "an epoch"
 
-// The result of that run.
-struct Lasted {
-  std::int64_t steps = 0;
-  trial::Outcome outcome = trial::Outcome::ok;
-  std::optional<core::Bytes> memory;  // its peak
-  std::string note;
-};
-struct EpochOf {
-  std::int64_t size = 1;  // of a batch, or of a micro-batch if the batch is given
-  std::optional<std::int64_t> steps_of_program;  // per epoch, as the program counts them
-};
-// Runs a setting for the requested time; an epoch ends with an evaluation. nullopt if the loop
-// stored no trial of it.
-std::optional<Lasted> run_to_confirm(Loop& loop, workload::Workload& workload,
-                                     const Confirm& confirm, const trial::Setting& setting,
-                                     const EpochOf& epoch);
+// Runs a setting for the requested time; an epoch ends with an evaluation, whose memory and outcome
+// count. `size`: of a batch, or of a micro-batch if the batch is given. `steps_of_epoch`: as the
+// program counts them. nullopt if the loop stored no trial of it.
+std::optional<trial::Trial> run_to_confirm(Loop& loop, workload::Workload& workload,
+                                           const Confirm& confirm, const trial::Setting& setting,
+                                           std::int64_t size,
+                                           std::optional<std::int64_t> steps_of_epoch);
 
 // If loading is the bottleneck of the chosen trial: follows the advice in one trial, or finds that
 // trial in the store, and returns the result. nullopt if loading is not the bottleneck, if nothing

@@ -7,14 +7,6 @@
 #include "core/text.h"
 
 namespace sweetspot::study {
-namespace {
-
-std::string clamp_note(const advise::BatchUseVerdict& verdict) {
-  return fmt::format("the program seems to clamp its batch at about {}",
-                     core::format_count(static_cast<double>(*verdict.clamp)));
-}
-
-}  // namespace
 
 const advise::BatchUseVerdict& BatchUseCheck::look(const std::vector<trial::Trial>& curve,
                                                    Loop& loop) {
@@ -42,7 +34,8 @@ std::optional<advise::Doubt> BatchUseCheck::doubt() const {
 std::optional<std::string> BatchUseCheck::objection(std::int64_t batch) const {
   if (verdict_.arrival != advise::BatchUse::clamped || batch <= *verdict_.limit)
     return std::nullopt;
-  return clamp_note(verdict_);
+  return fmt::format("the program seems to clamp its batch at about {}",
+                     core::format_count(static_cast<double>(*verdict_.clamp)));
 }
 
 }  // namespace sweetspot::study

@@ -4,10 +4,9 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "study/memory_prediction.h"
+#include "memory/memory_fit.h"
 
 namespace sweetspot::study {
-
 namespace {
 
 // A long study's steps need not stay in memory: only blocks of rounds are read again.
@@ -49,9 +48,9 @@ Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options
 }
 
 bool Loop::may_go_on() {
-  if (end_ == End::none && stop_ != 0) end_ = End::stopped;
-  if (end_ == End::none && budget_is_spent()) end_ = End::budget;
-  return end_ == End::none;
+  if (end_ == advise::CutShort::no && stop_ != 0) end_ = advise::CutShort::stopped;
+  if (end_ == advise::CutShort::no && budget_is_spent()) end_ = advise::CutShort::budget;
+  return end_ == advise::CutShort::no;
 }
 
 void Loop::prepare(const trial::Setting& setting) {
@@ -62,10 +61,6 @@ void Loop::prepare(const trial::Setting& setting) {
 std::optional<std::string> Loop::disturbed(const trial::Setting& setting) const {
   return setting.power_limit_watts && options_.power_limits ? options_.power_limits->changed()
                                                             : std::nullopt;
-}
-
-const trial::Trial* Loop::run(const trial::Setting& setting) {
-  return run(setting, options_.measure);
 }
 
 const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOptions options) {
@@ -84,7 +79,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     warmed_up = warmed_up || !sight.warming_up;
     observer_.sight(sight);
   };
-  const auto expected = expected_memory(trials_, setting).bytes;
+  const auto expected = memory::expected(trials_, setting).bytes;
   trial::Trial trial;
   try {
     trial = run_trial_(setting, options, watch, stop_);
@@ -98,7 +93,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
   const bool cut = trial.stop_reason == trial::StopReason::ended && budget_is_spent();
   const bool enough = warmed_up && trial.timings >= fewest_timings;
   if (trial.outcome == trial::Outcome::cancelled || (cut && !enough)) {
-    if (may_go_on()) end_ = End::stopped;
+    if (may_go_on()) end_ = advise::CutShort::stopped;
     cut_off_ = trial.note;
     return nullptr;
   }
@@ -142,12 +137,12 @@ void Loop::set_answer(const std::string& answer) {
 }
 
 void Loop::device_lost(const std::string& why) {
-  end_ = End::device_lost;
+  end_ = advise::CutShort::device_lost;
   error_ = why;
 }
 
 void Loop::end_with_budget() {
-  if (options_.budget && end_ == End::none) end_ = End::budget;
+  if (options_.budget && end_ == advise::CutShort::no) end_ = advise::CutShort::budget;
 }
 
 // A study without results, as after a typo in the program, is not finished.
@@ -155,39 +150,23 @@ void Loop::close() {
   const bool any =
       std::ranges::find(trials_, trial::Outcome::ok, &trial::Trial::outcome) != trials_.end();
   told_store([&] {
-    writer_.set_state(end_ == End::none && any ? trial::StudyState::finished
-                                               : trial::StudyState::stopped);
+    writer_.set_state(end_ == advise::CutShort::no && any ? trial::StudyState::finished
+                                                          : trial::StudyState::stopped);
   });
 }
 
 // A failing store ends the study, not the program: the measurements still give an answer.
 template <class Action>
 bool Loop::told_store(const Action& action) {
-  if (end_ == End::store_failed) return false;
+  if (end_ == advise::CutShort::store_failed) return false;
   try {
     action();
     return true;
   } catch (const core::Error& error) {
-    end_ = End::store_failed;
+    end_ = advise::CutShort::store_failed;
     error_ = error.what();
     return false;
   }
-}
-
-advise::CutShort cut_short(End end) {
-  switch (end) {
-    case End::none:
-      return advise::CutShort::no;
-    case End::stopped:
-      return advise::CutShort::stopped;
-    case End::budget:
-      return advise::CutShort::budget;
-    case End::store_failed:
-      return advise::CutShort::store_failed;
-    case End::device_lost:
-      return advise::CutShort::device_lost;
-  }
-  return advise::CutShort::no;
 }
 
 }  // namespace sweetspot::study

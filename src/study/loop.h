@@ -45,10 +45,6 @@ class Observer {
   virtual void finished(const trial::Trial&) {}
 };
 
-// Why no further trial may begin.
-enum class End { none, stopped, budget, store_failed, device_lost };
-advise::CutShort cut_short(End end);  // of the answer then
-
 // Marks a trial as invalid for its setting.
 void refuse_as(trial::Trial& trial, const std::string& why);
 
@@ -84,8 +80,7 @@ class Loop {
   std::optional<std::string> disturbed(const trial::Setting& setting) const;
   // Measures and stores it. A trial that was stopped by the user or by the budget, or whose device
   // was lost, is not a trial: it is neither stored nor returned.
-  const trial::Trial* run(const trial::Setting& setting);
-  // The same with other measuring options.
+  const trial::Trial* run(const trial::Setting& setting) { return run(setting, options_.measure); }
   const trial::Trial* run(const trial::Setting& setting, measure::MeasureOptions options);
   // Stores what needed no measurement, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
@@ -102,7 +97,8 @@ class Loop {
   // An interleaved trial has its blocks.
   const std::vector<trial::Trial>& trials() const { return trials_; }
   std::size_t resumed() const { return resumed_; }
-  End end() const { return end_; }
+  // Why no further trial may begin.
+  advise::CutShort end() const { return end_; }
   // Of the failure of the store or the device that ended the study.
   const std::string& error() const { return error_; }
   // The note of the interrupted trial.
@@ -125,7 +121,7 @@ class Loop {
   core::Seconds started_;
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0, growing_ = 0;  // of the trials, the last so many may grow
-  End end_ = End::none;
+  advise::CutShort end_ = advise::CutShort::no;
   std::string error_, cut_off_;
 };
 

@@ -59,7 +59,7 @@ class SearchInRounds {
         answer_(answer),
         before_(loop.trials()),
         watch_([&loop](const measure::TrialProgress& sight) { loop.observer().sight(sight); }),
-        rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
+        rounds_(workload, options_for(loop, workload, limits.memory.limit), watch_, loop.stop(),
                 machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
     // Blocks of a GPU vary by a few tenths of a percent: half as many are enough.

@@ -1,5 +1,11 @@
 #include "study/search_axis.h"
 
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "core/error.h"
+
 namespace sweetspot::study {
 
 trial::Setting Axis::at(std::int64_t size) const {
@@ -23,6 +29,20 @@ std::vector<trial::Trial> Axis::on(const std::vector<trial::Trial>& trials) cons
     found.back().setting.accumulation = global_batch ? 1 : trial.setting.accumulation;
   }
   return found;
+}
+
+search::Predict predictor(const workload::Workload& workload, const Axis& axis) {
+  using Known = std::map<std::int64_t, std::optional<core::Bytes>>;
+  return [&workload, axis, known = std::make_shared<Known>()](std::int64_t size) {
+    const auto [entry, is_new] = known->try_emplace(size);
+    if (!is_new) return entry->second;
+    try {
+      entry->second = workload.predict_run(axis.at(size));
+    } catch (const core::Error&) {
+      entry->second = std::numeric_limits<core::Bytes>::max();
+    }
+    return entry->second;
+  };
 }
 
 }  // namespace sweetspot::study

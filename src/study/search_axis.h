@@ -2,7 +2,9 @@
 #include <optional>
 #include <vector>
 
+#include "search/search.h"
 #include "trial/trial.h"
+#include "workload/workload.h"
 
 namespace sweetspot::study {
 
@@ -17,5 +19,10 @@ struct Axis {
   // The trials on it, with their size in place of the batch.
   std::vector<trial::Trial> on(const std::vector<trial::Trial>& trials) const;
 };
+
+// The memory of a whole run at each size on an axis, if the workload can predict it, cached:
+// planning a large network takes milliseconds and the search asks often. What cannot be planned at
+// all does not fit.
+search::Predict predictor(const workload::Workload& workload, const Axis& axis);
 
 }  // namespace sweetspot::study

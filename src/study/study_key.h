@@ -4,7 +4,6 @@
 
 #include "search/search.h"
 #include "trial/study.h"
-#include "workload/native/train.h"
 
 namespace sweetspot::study {
 
@@ -14,7 +13,7 @@ struct Terms {
   std::string kind;  // "tune" or "sweep"
   std::string name;  // given by the user; distinguishes studies; may be empty
   search::Limits limits;
-  // limits.memory_limit applies to whatever device it runs on, these to the named one.
+  // limits.memory.limit applies to whatever device it runs on, these to the named one.
   std::optional<core::Bytes> host_memory_limit, gpu_memory_limit;
   std::optional<double> memory_share;
   double precision = 0.02;
@@ -32,11 +31,8 @@ struct Terms {
   std::string program_major;  // a new major version measures again
 };
 
-// What identifies this run's workload, as JSON: model, data and options, and whether its trials
-// train or only time steps.
-std::string identity(const workload::native::Run& run, bool trains);
-
-// The study key: the same for the same workload, terms and machine.
+// The study key: the same for the same workload, as its identity_json() names it, terms and
+// machine.
 trial::StudyKey study_key(const std::string& title, const std::string& identity_json,
                           const Terms& terms);
 

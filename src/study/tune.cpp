@@ -11,13 +11,13 @@
 #include "search/evidence.h"
 #include "study/answer_checks.h"
 #include "study/batch_use_check.h"
-#include "study/memory_prediction.h"
 #include "study/rounds.h"
 #include "study/search_axis.h"
-#include "study/tune_status.h"
 
 namespace sweetspot::study {
 namespace {
+
+using advise::CutShort;
 
 // A search that has not ended after this many trials never will.
 constexpr std::size_t most_trials = 100;
@@ -39,24 +39,18 @@ class Tuning {
         limits_(options.limits),
         before_(advise::from_json(writer.study().answer)),
         loop_(workload, writer, options.loop, observer, stop),
-        arrival_(workload) {
-    facts_.roofline = options.roofline;
-    facts_.cost = options.cost;
-    facts_.global_batch = options.global_batch;
+        arrival_(workload),
+        facts_(options.facts) {
     facts_.has_loader = workload.has_loader();
-    facts_.gpus = options.gpus, facts_.batch_is = options.batch_is;
-    facts_.ranks = options.ranks;
-    facts_.notes = options.notes;
-    facts_.rate_base = options.learning_rate;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
   }
 
   TuneResult run() {
     TuneResult result;
     search_variants(result);
-    is_over_ = loop_.end() == End::none;
+    is_over_ = loop_.end() == CutShort::no;
     if (!result.doubt) check_the_answer();
-    facts_.cut_short = cut_short(loop_.end());
+    facts_.cut_short = loop_.end();
     if (!result.doubt) result.recommendation = answer();
     if (options_.confirm && result.recommendation) confirm(result.recommendation);
     if (result.recommendation) loop_.set_answer(advise::to_json(*result.recommendation));
@@ -66,14 +60,14 @@ class Tuning {
     result.trials = loop_.trials();
     result.resumed = loop_.resumed();
     result.spent = loop_.spent();
-    facts_.limits.memory_limit = search::memory_allowed(result.trials, facts_.limits);
+    facts_.limits.memory.limit = memory::allowed(result.trials, facts_.limits.memory);
     result.facts = std::move(facts_);
     return result;
   }
 
  private:
   void settle_status(TuneResult& result) {
-    result.status = status_of(loop_.end(), result.recommendation.has_value());
+    result.status = advise::status_of(loop_.end(), result.recommendation.has_value());
     if (result.status == Status::nothing_feasible && energy_is_unknown())
       result.status = Status::energy_unknown;
     if (result.status == Status::nothing_feasible && result.doubt)
@@ -83,11 +77,11 @@ class Tuning {
     else if (result.doubt)
       result.message = words(*result.doubt);
     else if (result.status == Status::energy_unknown)
-      result.message = no_energy_words();
+      result.message = advise::no_energy_words();
     else if (result.status == Status::nothing_feasible)
-      result.message = nothing_feasible_words(curve(), limits_, predict());
+      result.message = advise::nothing_feasible_words(curve(), limits_, predict());
     else if (!result.recommendation)
-      result.message = nothing_known_words(curve(), loop_.cut_off());
+      result.message = advise::nothing_known_words(curve(), loop_.cut_off());
     else if (result.status == Status::found)
       result.message.clear();
   }
@@ -101,7 +95,7 @@ class Tuning {
     if (variants.empty()) variants.push_back(options_.base);
     for (const trial::Setting& variant : variants) {
       now_ = axes_.size();
-      axes_.push_back({variant, options_.global_batch});
+      axes_.push_back({variant, facts_.global_batch});
       arrival_ = BatchUseCheck(workload_);
       result.message = search();
       arrival_.settle();
@@ -168,13 +162,13 @@ class Tuning {
       const auto known = curve();
       if (known.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
       limits.max = std::max(limits.min, std::min(most, limits_.max));
-      const search::Next next = search::next(known, limits, predict);
-      if (!next.batch) {
+      const auto next = search::next(known, limits, predict);
+      if (!next) {
         if (!arrival_.settle()) return "";
         look_for_the_batch();
         continue;
       }
-      loop_.run(axis().at(*next.batch));
+      loop_.run(axis().at(*next));
       look_for_the_batch();
       if (!arrival_.doubt()) tell_answer_so_far();
     }
@@ -229,7 +223,7 @@ class Tuning {
     check_kernels_at(made->batch);
     check_noise(*made);
     if (options_.check_rate) check_rates();
-    if (facts_.ranks > 1 && loop_.end() == End::none)
+    if (facts_.ranks > 1 && loop_.end() == CutShort::no)
       facts_.scaling = before_ && before_->scaling && before_->batch == made->batch
                            ? before_->scaling
                            : check_scaling(loop_, workload_, *made);
@@ -247,7 +241,7 @@ class Tuning {
   // Whether a kernel, rather than the machine, decides the answer.
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
-    if (loop_.end() != End::none || (!roofline.flops_per_second && !roofline.bytes_per_second))
+    if (loop_.end() != CutShort::no || (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
       facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
@@ -257,19 +251,20 @@ class Tuning {
 
   // A repeated request gets the earlier result.
   void check_noise(const advise::Recommendation& made) {
-    if (loop_.end() != End::none || !options_.learning_rate) return;
+    if (loop_.end() != CutShort::no || !facts_.rate_base) return;
     facts_.noise = before_ && before_->noise
                        ? before_->noise
                        : measure_noise(loop_, workload_, made, *facts_.rate_base);
   }
 
   void check_rates() {
-    if (const auto now = answer(); loop_.end() == End::none && now && now->learning_rate)
+    if (const auto now = answer(); loop_.end() == CutShort::no && now && now->learning_rate)
       facts_.tried_rates = check_rate(loop_, workload_, *now);
     if (!facts_.tried_rates.empty()) return;
-    const char* why = loop_.end() == End::none     ? "a run at one of the rates failed"
-                      : loop_.end() == End::budget ? "the budget was spent; use a larger --budget"
-                                                   : "the study ended before";
+    const char* why = loop_.end() == CutShort::no ? "a run at one of the rates failed"
+                      : loop_.end() == CutShort::budget
+                          ? "the budget was spent; use a larger --budget"
+                          : "the study ended before";
     facts_.notes.push_back(fmt::format("--lr-check did not run to its end: {}", why));
   }
 
@@ -292,18 +287,18 @@ class Tuning {
       facts_.confirmation = found;
       if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
       const std::int64_t size = axis().size(setting);
-      const auto lasted = run_to_confirm(loop_, workload_, *options_.confirm, setting,
-                                         {size, steps_of_epoch(size)});
+      const auto lasted =
+          run_to_confirm(loop_, workload_, *options_.confirm, setting, size, steps_of_epoch(size));
       if (!lasted) break;
       found.batch = size;
-      found.steps = lasted->steps;
-      found.memory = lasted->memory;
+      found.steps = lasted->warm_up_steps + lasted->steps;
+      found.memory = lasted->memory_measured;
       found.why = lasted->note;
-      const auto allowed = search::memory_allowed(curve(), limits_on(axis()));
-      const bool fits = !allowed || !lasted->memory || *lasted->memory <= *allowed;
+      const auto allowed = memory::allowed(curve(), limits_.memory);
+      const bool fits = !allowed || !found.memory || *found.memory <= *allowed;
       found.confirmed = lasted->outcome == trial::Outcome::ok && fits;
       if (lasted->outcome == trial::Outcome::ok && !fits)
-        found.why = fmt::format("it grew to {}", core::format_bytes(*lasted->memory));
+        found.why = fmt::format("it grew to {}", core::format_bytes(*found.memory));
       const bool lacks = lasted->outcome == trial::Outcome::out_of_memory || !fits;
       const auto smaller =
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
@@ -314,14 +309,14 @@ class Tuning {
         if (++changes > most_changes) break;
         continue;
       }
-      if (!lacks || options_.global_batch || smaller < limits_.min) break;
+      if (!lacks || facts_.global_batch || smaller < limits_.min) break;
       found.larger = found.larger.value_or(size);
       limits_.max = smaller / limits_.multiple_of * limits_.multiple_of;
       const auto next = answer();
       setting = axis().at(next && next->batch < size ? next->batch : limits_.max);
     }
     facts_.confirmation = found;
-    facts_.cut_short = cut_short(loop_.end());
+    facts_.cut_short = loop_.end();
     made = answer();
   }
 

@@ -7,13 +7,15 @@
 
 #include "advise/advise.h"
 #include "advise/batch_use.h"
+#include "advise/status.h"
 #include "search/search.h"
 #include "study/answer_checks.h"
 #include "study/loop.h"
-#include "study/tune_status.h"
 #include "telemetry/machine.h"
 
 namespace sweetspot::study {
+
+using advise::Status;
 
 struct TuneOptions {
   search::Limits limits;
@@ -21,24 +23,16 @@ struct TuneOptions {
   // Several of these, each a separate curve, in the order in which they are searched: other
   // precisions or power limits. Empty: only `base`.
   std::vector<trial::Setting> variants;
-  // The batch is given: the micro-batch is searched, and the accumulation keeps the batch.
-  std::optional<std::int64_t> global_batch;
+  // What the answer is judged by and is known before the search. With a global batch the
+  // micro-batch is searched, and the accumulation keeps the batch.
+  advise::Facts facts;
   // The loader's workers are searched too, up to this many; nullopt: as in `base`.
   std::optional<int> most_workers;
-  // For a program on several GPUs, what its batch refers to.
-  std::optional<int> gpus;
-  trial::BatchIs batch_is = trial::BatchIs::unsaid;
-  int ranks = 1;  // that make a step of the workload together
   std::optional<Confirm> confirm;
-  // The base of the answer's learning rate; nullopt: as in `base`.
-  std::optional<advise::LearningRateBase> learning_rate;
-  bool check_rate = false;  // compares it with half and twice as much
+  bool check_rate = false;  // compares the answer's learning rate with half and twice as much
   LoopOptions loop;
-  advise::Roofline roofline;
-  advise::SampleCost cost;
   // The roofline for operations; if unknown, they are not judged.
   advise::Roofline operations_roofline;
-  std::vector<std::string> notes;  // what else the user should know about the answer
   std::function<std::string(const trial::Setting&)> command;  // trains at a setting
   telemetry::Machine* machine = nullptr;                      // else this one
 };

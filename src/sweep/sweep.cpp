@@ -10,9 +10,8 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 #include "study/batch_use_check.h"
-#include "study/memory_prediction.h"
 #include "study/rounds.h"
 
 namespace sweetspot::sweep {
@@ -20,7 +19,7 @@ namespace {
 
 // The memory of a setting, or why it cannot be planned at all.
 struct Planned {
-  study::MemoryExpected memory;
+  memory::Expected memory;
   std::string refusal;
 };
 
@@ -49,7 +48,7 @@ Planned planned(const Subject& tried, const study::Loop& loop, const trial::Sett
   if (setting.batch % setting.accumulation != 0) return {};
   Planned found = tried.plan(setting);
   if (!found.memory.bytes && found.refusal.empty())
-    found.memory = study::expected_memory(loop.trials(), setting);
+    found.memory = memory::expected(loop.trials(), setting);
   return found;
 }
 
@@ -63,7 +62,7 @@ std::optional<std::string> objection(const Subject& tried, const trial::Setting&
     return fmt::format("the data set has {} samples",
                        core::format_count(static_cast<double>(*tried.samples)));
   if (!plan.refusal.empty()) return plan.refusal;
-  const study::MemoryExpected& memory = plan.memory;
+  const memory::Expected& memory = plan.memory;
   if (memory.least && memory_allowed && *memory.least > *memory_allowed)
     return fmt::format("{} predicted, {} allowed", core::format_bytes(*memory.bytes),
                        core::format_bytes(*memory_allowed));
@@ -96,7 +95,7 @@ void run_at_one_limit(study::Loop& loop, workload::Workload& workload,
     study::measure_in_rounds(loop, workload,
                              {settings.begin() + static_cast<std::ptrdiff_t>(from),
                               settings.begin() + static_cast<std::ptrdiff_t>(to)},
-                             options.limits.memory_limit,
+                             options.limits.memory.limit,
                              options.machine ? *options.machine : telemetry::this_machine());
   }
 }
@@ -151,7 +150,7 @@ SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptio
       if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
       const Planned plan = planned(tried, loop, setting);
       const auto beyond_clamp = arrival ? arrival->objection(setting.batch) : std::nullopt;
-      const auto allowed = search::memory_allowed(loop.trials(), options.limits);
+      const auto allowed = memory::allowed(loop.trials(), options.limits.memory);
       if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, allowed, plan))
         loop.keep(refused(tried, setting, *why, plan));
       else if (side_by_side)
@@ -183,7 +182,7 @@ SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptio
 void run_point(study::Loop& loop, const Subject& tried, const SweepOptions& options,
                const trial::Setting& setting) {
   const Planned plan = planned(tried, loop, setting);
-  const auto allowed = search::memory_allowed(loop.trials(), options.limits);
+  const auto allowed = memory::allowed(loop.trials(), options.limits.memory);
   if (const auto why = objection(tried, setting, allowed, plan))
     loop.keep(refused(tried, setting, *why, plan));
   else
@@ -221,7 +220,7 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
   trial::Study study = shared.store.study(writer.study().id).value_or(writer.study());
   SweepResult result{loop.end(), loop.error(), study.trials, loop.resumed(),
                      all.size(), loop.spent(), std::nullopt};
-  if (result.end != study::End::none) return result;
+  if (result.end != advise::CutShort::no) return result;
   const bool had_doubt = !study.answer.empty();
   WholeStudy whole(std::move(study), writer);
   study::Observer nobody;
@@ -234,7 +233,7 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
 study::RunTrial training_trials(workload::Training& training, int epochs) {
   return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions&,
                              const measure::Watch& watch, const std::atomic<int>& stop) {
-    return measure::train(training, setting, {epochs}, watch, stop);
+    return learning::train(training, setting, {epochs}, watch, stop);
   };
 }
 

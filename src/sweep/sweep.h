@@ -30,7 +30,7 @@ std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_
 std::vector<trial::Setting> settings_of(const SweepOptions& options);
 
 struct SweepResult {
-  study::End end = study::End::none;
+  advise::CutShort end = advise::CutShort::no;
   std::string message;  // on a failure of the store or the device
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0, planned = 0;

@@ -135,8 +135,35 @@ struct Evaluation {
   bool operator==(const Evaluation&) const = default;
 };
 
+// What a session reports at its end besides its steps; for the most part, a program's.
+struct SessionReport {
+  // What a program shows of its batch: the final count of its steps (of an epoch or of the run),
+  // the samples per step; or, if it counts samples and no steps, the increment of that count: the
+  // samples of one step or of several.
+  std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;
+  // For a program on a GPU, a trial's memory is that of its fullest GPU; this is the host's.
+  std::optional<core::Bytes> host_memory;
+  // The most that it could have had: free memory of the GPU, a cap that the program set itself, or
+  // the value in its out-of-memory message.
+  std::optional<core::Bytes> memory_capacity;
+  // For a trial that ran out of memory, a lower bound of what it would have taken.
+  std::optional<core::Bytes> memory_wanted;
+  // What it may take beyond its peak an hour later: observed growth and spread, fragmentation.
+  std::optional<core::Bytes> memory_margin;
+  std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
+  std::string step_source;    // "tqdm bar", "client"; empty: our own engine
+  std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
+  std::optional<double> cpu_seconds;       // of the whole trial, all its processes
+  std::vector<GpuUse> gpus;                // of a program; empty if it used none
+  // For a program that reports its loss: after 1, 2, 5, 10, 20, 50, … steps, and the last one.
+  std::vector<Loss> losses;
+  // tr(Σ)/|G|² of its gradients in samples: for one that trained, at its end; for a program, as
+  // reported by its client.
+  std::optional<Interval> noise_scale;
+};
+
 // One setting, run once.
-struct Trial {
+struct Trial : SessionReport {
   std::int64_t id = 0;  // in the store; 0 before it is saved
   Setting setting;
   std::string device = "cpu";  // or "cuda:0"
@@ -149,37 +176,14 @@ struct Trial {
   std::int64_t steps = 0, timings = 0, warm_up_steps = 0;
   std::int64_t outlier_steps = 0;  // of the timings
   std::int64_t samples_seen = 0;
-  // What a program shows of its batch: the final count of its steps (of an epoch or of the run),
-  // the samples per step; or, if it counts samples and no steps, the increment of that count: the
-  // samples of one step or of several.
-  std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;
   std::optional<core::Bytes> memory_predicted, memory_measured;
   std::optional<core::MemoryByUse> memory_by_use;  // of the measured memory, if known
-  // For a program on a GPU, the memory above is that of its fullest GPU; this is the host's.
-  std::optional<core::Bytes> host_memory;
-  // The most that it could have had: free memory of the GPU, a cap that the program set itself, or
-  // the value in its out-of-memory message.
-  std::optional<core::Bytes> memory_capacity;
-  // For a trial that ran out of memory, a lower bound of what it would have taken.
-  std::optional<core::Bytes> memory_wanted;
-  // What it may take beyond its peak an hour later: observed growth and spread, fragmentation.
-  std::optional<core::Bytes> memory_margin;
-  bool inputs_vary = false;   // its steps vary in time and memory as with inputs of varying length
-  std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
-  std::string step_source;    // "tqdm bar", "client"; empty: our own engine
-  std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
-  std::optional<double> cpu_seconds;       // of the whole trial, all its processes
-  std::optional<PhaseSeconds> phases;      // a mean step's, in seconds
+  bool inputs_vary = false;  // its steps vary in time and memory as with inputs of varying length
+  std::optional<PhaseSeconds> phases;  // a mean step's, in seconds
   // Of the device, over the sampled steps; for a trial in rounds, over steps outside the rounds,
   // whose blocks are too short for a reading.
   std::optional<double> energy_joules;
   std::optional<std::int64_t> energy_samples;  // of those steps
-  std::vector<GpuUse> gpus;                    // of a program; empty if it used none
-  // For a program that reports its loss: after 1, 2, 5, 10, 20, 50, … steps, and the last one.
-  std::vector<Loss> losses;
-  // tr(Σ)/|G|² of its gradients in samples: for one that trained, at its end; for a program, as
-  // reported by its client.
-  std::optional<Interval> noise_scale;
   Contention contention;
   std::string note;         // why it ended, one short line
   std::string last_output;  // the last lines of a program that failed, printable

@@ -23,19 +23,11 @@ class Ended : public std::runtime_error {
 };
 
 // A session's final report.
-struct Account {
+struct Account : trial::SessionReport {
   std::optional<core::Bytes> memory_peak;
-  // See trial::Trial.
-  std::optional<core::Bytes> host_memory, memory_capacity, memory_wanted, memory_margin;
   bool inputs_vary = false;
-  std::vector<trial::GpuUse> gpus;
-  std::vector<trial::Loss> losses;
-  std::optional<core::Interval> noise_scale;
   std::string device;  // where it ran, if only that shows it; empty: as the workload says
-  std::string memory_source, step_source;
-  std::optional<double> start_up_seconds, cpu_seconds;
-  std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;  // see trial::Trial
-  std::string note;  // what the user should know even for a successful trial
+  std::string note;    // what the user should know even for a successful trial
   std::string last_output;
 };
 

@@ -24,7 +24,7 @@ std::vector<Trial> curve(double fixed, double per_sample, double wait = 0) {
 Facts facts() {
   Facts made;
   made.limits.max = 60000;
-  made.limits.memory_limit = 1'000'000'000;
+  made.limits.memory.limit = 1'000'000'000;
   made.largest_fitting = 60000;
   return made;
 }
@@ -194,7 +194,7 @@ TEST(Recommend, NamesTheGpuWhoseMemoryItIs) {
                   {"cuda:1", "NVIDIA Small", 900'000, 2'000'000, "NVML", {}, {}, {}, {}}};
   }
   Facts known = facts();
-  known.limits.gpu_memory_share = 0.9;
+  known.limits.memory.gpu_share = 0.9;
   Recommendation made = made_of(trials, decision(), known);
   EXPECT_EQ(made.memory_limit, 1'800'000u) << "and not the host's";
   EXPECT_EQ(made.memory_device, "cuda:1 (NVIDIA Small)");

@@ -63,7 +63,7 @@ TEST(CriticalBatchStudy, BranchesEveryBatchWithEverySeedAndKeepsThem) {
   FakeBranching branching;
   Kept kept;
   const CriticalBatchResult result = run(branching, kept, options());
-  EXPECT_EQ(result.end, study::End::none);
+  EXPECT_EQ(result.end, advise::CutShort::no);
   EXPECT_EQ(kept.study.trials.size(), 18u);
   EXPECT_EQ(kept.study.state, trial::StudyState::finished);
   ASSERT_TRUE(result.found);
@@ -107,7 +107,7 @@ TEST(CriticalBatchStudy, AStopIsNoAnswer) {
   FakeBranching branching;
   Kept kept;
   const CriticalBatchResult result = run(branching, kept, options(), 1);
-  EXPECT_EQ(result.end, study::End::stopped);
+  EXPECT_EQ(result.end, advise::CutShort::stopped);
   EXPECT_EQ(branching.branches, 0);
   EXPECT_FALSE(result.found);
 }

@@ -140,13 +140,13 @@ Outcome search_for(const Program& program, Objective objective, std::uint64_t se
     return trial;
   };
   // The host has plenty, and the program turns out to use a GPU.
-  outcome.study =
-      study({.objective = objective, .max = 60000, .memory_limit = core::Bytes(100) * core::GiB},
-            [&](std::int64_t batch) {
-              trial::Trial trial = trial_of(batch);
-              trial.gpus.resize(1);
-              return trial;
-            });
+  outcome.study = study(
+      {.objective = objective, .max = 60000, .memory = {.limit = core::Bytes(100) * core::GiB}},
+      [&](std::int64_t batch) {
+        trial::Trial trial = trial_of(batch);
+        trial.gpus.resize(1);
+        return trial;
+      });
   return outcome;
 }
 
@@ -198,7 +198,7 @@ TEST(Limit, NothingLargerIsRunOnceMemoryStopsGrowingWithTheBatch) {
     const Bytes capped = [&](std::int64_t batch) {
       return (at.contains(batch) ? at.at(batch) : batch <= 1024 ? at_512 : 17.0) * gib;
     };
-    const Limits limits{.max = 65536, .gpu_memory_limit = core::Bytes{130} << 30};
+    const Limits limits{.max = 65536, .memory = {.gpu_limit = core::Bytes{130} << 30}};
     EXPECT_LE(std::ranges::max(growing(limits, capped).asked), 1024) << at_512;
     Limits largest = limits;
     largest.objective = Objective::max_batch;
@@ -207,7 +207,7 @@ TEST(Limit, NothingLargerIsRunOnceMemoryStopsGrowingWithTheBatch) {
 }
 
 TEST(Limit, MemoryThatGrowsOrNeverDidIsNoReasonToStop) {
-  const Limits limits{.max = 65536, .gpu_memory_limit = core::Bytes{130} << 30};
+  const Limits limits{.max = 65536, .memory = {.gpu_limit = core::Bytes{130} << 30}};
   const auto most = [&](const Bytes& held) {
     return std::ranges::max(growing(limits, held).asked);
   };

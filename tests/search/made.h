@@ -67,7 +67,6 @@ inline trial::Trial in_rounds(std::int64_t batch, double speed, std::int32_t rou
 struct Study {
   std::vector<trial::Trial> trials;
   std::vector<std::int64_t> asked;
-  Over over = Over::no;
   std::optional<Decision> decision;
 };
 
@@ -77,11 +76,10 @@ inline Study study(const Limits& limits, const RunBatch& run, const Predict& pre
   Study result;
   result.trials = std::move(before);
   for (int i = 0; i < 60; ++i) {
-    const Next asked = next(result.trials, limits, predict);
-    result.over = asked.over;
-    if (!asked.batch) break;
-    result.asked.push_back(*asked.batch);
-    result.trials.push_back(run(*asked.batch));
+    const auto batch = next(result.trials, limits, predict);
+    if (!batch) break;
+    result.asked.push_back(*batch);
+    result.trials.push_back(run(*batch));
   }
   result.decision = decide(result.trials, limits, predict);
   return result;
@@ -101,7 +99,6 @@ inline Study study_in_rounds(const Limits& limits, const Speed& speed, double de
   std::vector<std::int64_t> before;
   for (std::int32_t round = 1; round <= most_rounds;) {
     const RoundPlan plan = plan_rounds(known(), limits, {});
-    result.over = plan.over;
     if (plan.batches.empty() || (plan.settled && plan.batches == before)) break;
     before = plan.batches;
     for (int i = 0; i < (plan.scouting ? 1 : 8); ++i, ++round)

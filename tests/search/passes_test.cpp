@@ -132,7 +132,7 @@ Study session(const std::map<double, double>& shares, core::Bytes bytes_of_a_sam
     ++runs;
     return trial;
   };
-  return study({.max = 65536, .memory_limit = 15ull << 30, .gpu_memory_limit = 15ull << 30}, run);
+  return study({.max = 65536, .memory = {.limit = 15ull << 30, .gpu_limit = 15ull << 30}}, run);
 }
 
 TEST(Passes, ASessionOnAGpuRunsNoBatchTwiceAndKeepsTheTolerance) {

@@ -11,6 +11,7 @@ namespace sweetspot::search {
 namespace {
 
 using testing::Each;
+using testing::IsEmpty;
 using testing::Le;
 using testing::SizeIs;
 
@@ -21,7 +22,6 @@ TEST(Knee, OfAStraightLine) {
   ASSERT_TRUE(found.decision);
   EXPECT_LT(true_loss(speed, found.decision->batch, 60000), good_loss);
   EXPECT_THAT(std::set(found.asked.begin(), found.asked.end()), SizeIs(Le(9)));
-  EXPECT_EQ(found.over, Over::settled);
   const auto turns = study_in_rounds({.max = 60000}, speed, 0.01);
   ASSERT_TRUE(turns.decision);
   EXPECT_LT(true_loss(speed, turns.decision->batch, 60000), good_loss);
@@ -96,7 +96,7 @@ TEST(Knee, OfAResNet18OnAnH200CappedAt16GiBAsMeasured) {
                                {400, 5464},
                                {448, 5499},
                                {512, 5535}});
-  const auto found = study({.max = 512, .gpu_memory_limit = 15'460'000'000}, [&](auto b) {
+  const auto found = study({.max = 512, .memory = {.gpu_limit = 15'460'000'000}}, [&](auto b) {
     trial::Trial trial = on_gpu(ok(b, speed(b), b < 64 ? 0.07 : 0.003));
     trial.memory_measured = 190'000'000 + 37'900'000 * static_cast<core::Bytes>(b);
     trial.memory_capacity = 17'179'869'184;
@@ -172,9 +172,9 @@ TEST(Knee, OneFeasibleBatchIsTheAnswer) {
 
 TEST(Knee, CancelledTrialsAreAskedForAgain) {
   const Limits limits{.max = 1024};
-  const auto batch = next({}, limits, {}).batch;
+  const auto batch = next({}, limits, {});
   const std::vector trials = {failed(*batch, trial::Outcome::cancelled)};
-  EXPECT_EQ(next(trials, limits, {}).batch, batch);
+  EXPECT_EQ(next(trials, limits, {}), batch);
   EXPECT_FALSE(decide(trials, limits, {}));
 }
 
@@ -205,21 +205,20 @@ TEST(Knee, GivesUpWhenNothingRuns) {
       study({.max = 4096}, [](auto b) { return failed(b, trial::Outcome::crashed); });
   EXPECT_FALSE(found.decision);
   EXPECT_THAT(found.asked, SizeIs(4));
-  EXPECT_EQ(found.over, Over::nothing_ran);
 }
 
-TEST(Knee, NothingFeasibleIsSaid) {
+TEST(Knee, NothingFeasibleIsNotAsked) {
   const Predict large = [](std::int64_t) { return core::GiB; };
-  const Limits tight{.max = 64, .memory_limit = core::MiB};
-  EXPECT_EQ(next({}, tight, large).over, Over::nothing_fits);
-  EXPECT_EQ(plan_rounds({}, tight, large).over, Over::nothing_fits);
-  EXPECT_EQ(next({}, {.min = 9, .max = 15, .multiple_of = 8}, {}).over, Over::no_multiple);
+  const Limits tight{.max = 64, .memory = {.limit = core::MiB}};
+  EXPECT_FALSE(next({}, tight, large));
+  EXPECT_THAT(plan_rounds({}, tight, large).batches, IsEmpty());
+  EXPECT_FALSE(next({}, {.min = 9, .max = 15, .multiple_of = 8}, {}));
   EXPECT_FALSE(decide({}, {.max = 64}, {}));
 }
 
 TEST(Memory, NeverAsksAbovePrediction) {
   const Predict predict = [](std::int64_t b) { return 1000u + 10 * static_cast<core::Bytes>(b); };
-  const Limits limits{.max = 60000, .memory_limit = 3000};  // 200 samples
+  const Limits limits{.max = 60000, .memory = {.limit = 3000}};  // 200 samples
   const auto found = study(
       limits, [](auto b) { return ok(b, line_speed(b, 100)); }, predict);
   EXPECT_THAT(found.asked, Each(Le(200)));
@@ -229,7 +228,7 @@ TEST(Memory, NeverAsksAbovePrediction) {
 }
 
 TEST(Memory, IsFittedFromSmallBatchesWhereItCannotBePredicted) {
-  const Limits limits{.max = 60000, .memory_limit = 10'000};
+  const Limits limits{.max = 60000, .memory = {.limit = 10'000}};
   const auto run = [](std::int64_t b) {
     trial::Trial trial = ok(b, line_speed(b, 100));
     trial.memory_measured = 8000 + 10 * static_cast<core::Bytes>(b);  // 200 samples
@@ -243,7 +242,7 @@ TEST(Memory, IsFittedFromSmallBatchesWhereItCannotBePredicted) {
 TEST(MaxBatch, ThePredictedOneIsProvenByOneTrial) {
   const Predict predict = [](std::int64_t b) { return 1000u + 10 * static_cast<core::Bytes>(b); };
   const Limits limits{
-      .objective = Objective::max_batch, .max = 60000, .multiple_of = 8, .memory_limit = 3005};
+      .objective = Objective::max_batch, .max = 60000, .multiple_of = 8, .memory = {.limit = 3005}};
   const auto found = study(
       limits, [](auto b) { return ok(b, 1); }, predict);
   EXPECT_EQ(found.asked, std::vector<std::int64_t>{200});

@@ -10,7 +10,7 @@ namespace {
 TEST(Cholesky, SolvesAndDrawsByHand) {
   const Cholesky matrix({4, 2, 2, 5}, 2);  // L = {2, 0, 1, 2}
   EXPECT_EQ(matrix.colour({1, 1}), (std::vector<double>{2, 3}));
-  EXPECT_EQ(matrix.whiten({2, 3}), (std::vector<double>{1, 1}));
+  EXPECT_EQ(matrix.whiten_columns({2, 3}, 1), (std::vector<double>{1, 1}));
   const std::vector<double> solved = matrix.solve({6, 7});
   EXPECT_NEAR(solved[0], 1, 1e-12);
   EXPECT_NEAR(solved[1], 1, 1e-12);
@@ -24,7 +24,8 @@ TEST(Cholesky, AMatrixThatIsNotPositiveGivesNumbersAllTheSame) {
         std::vector<double>{1, 0, 0, 0}, std::vector<double>{1, 1.0001, 1.0001, 1}}) {
     const Cholesky matrix(entries, 2);
     EXPECT_TRUE(std::isfinite(matrix.half_log_determinant()));
-    for (const auto& result : {matrix.colour({1, -1}), matrix.whiten({1, 1}), matrix.solve({1, 1})})
+    for (const auto& result :
+         {matrix.colour({1, -1}), matrix.whiten_columns({1, 1}, 1), matrix.solve({1, 1})})
       for (const double each : result) EXPECT_TRUE(std::isfinite(each)) << entries[3];
   }
 }
@@ -34,8 +35,8 @@ TEST(Cholesky, ColumnsAreWhitenedAsEachAlone) {
   const std::vector<double> first{0.3, -1.7, 2.9}, second{5.1, 0.2, -0.4};
   const auto both = matrix.whiten_columns({0.3, 5.1, -1.7, 0.2, 2.9, -0.4}, 2);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(both[2 * i], matrix.whiten(first)[i]);
-    EXPECT_EQ(both[2 * i + 1], matrix.whiten(second)[i]);
+    EXPECT_EQ(both[2 * i], matrix.whiten_columns(first, 1)[i]);
+    EXPECT_EQ(both[2 * i + 1], matrix.whiten_columns(second, 1)[i]);
   }
 }
 

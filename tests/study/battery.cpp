@@ -32,8 +32,8 @@ class Draw {
 };
 
 bool fits(const StudyKey& study_key, std::int64_t batch) {
-  return !study_key.limits.memory_limit ||
-         fake::memory(study_key.machine, batch) <= *study_key.limits.memory_limit;
+  return !study_key.limits.memory.limit ||
+         fake::memory(study_key.machine, batch) <= *study_key.limits.memory.limit;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ StudyKey draw_question(std::uint32_t number) {
     machine.predicts_memory = draw.chance(0.5);
     study_key.linear_memory = draw.chance(0.8);
     if (!study_key.linear_memory) machine.memory_padded_to = 64;
-    study_key.limits.memory_limit = fake::memory(machine, draw.whole(16, 8192));
+    study_key.limits.memory.limit = fake::memory(machine, draw.whole(16, 8192));
   }
   return study_key;
 }

@@ -22,7 +22,7 @@ struct Came {
 };
 
 struct Ran {
-  End end;
+  advise::CutShort end;
   std::vector<trial::Trial> kept;
 };
 
@@ -99,7 +99,7 @@ TEST(Loop, WhatIsRunAgainIsNoFirstLook) {
 
 TEST(Loop, WhatWasMeasuredBeforeTheBudgetsEndIsKept) {
   const Ran ran = past_the_budget({.steps = 3});
-  EXPECT_EQ(ran.end, End::budget);
+  EXPECT_EQ(ran.end, advise::CutShort::budget);
   ASSERT_EQ(ran.kept.size(), 1u);
   EXPECT_EQ(ran.kept.front().stop_reason, StopReason::time_limit);
 }
@@ -110,11 +110,11 @@ TEST(Loop, ATrialThatTheBudgetEndedTooSoonIsNone) {
         Came{.outcome = Outcome::crashed, .steps = 1},  // "ended before two steps were measured"
         Came{.outcome = Outcome::cancelled, .stop_reason = {}}}) {
     const Ran ran = past_the_budget(came);
-    EXPECT_EQ(ran.end, End::budget);
+    EXPECT_EQ(ran.end, advise::CutShort::budget);
     EXPECT_TRUE(ran.kept.empty()) << name(came.outcome) << " after " << came.steps;
   }
   EXPECT_EQ(past_the_budget({.outcome = Outcome::cancelled, .stop_reason = {}}, 2).end,
-            End::stopped);
+            advise::CutShort::stopped);
 }
 
 TEST(Loop, AVerdictCountsHoweverLateItComes) {

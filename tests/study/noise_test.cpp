@@ -42,7 +42,7 @@ class NoisyWorkload : public workload::fake::FakeWorkload {
 struct NoiseOfAStudy : testing::Test {
   NoiseOfAStudy() : workload(machine()) {
     options.limits.max = 8192;
-    options.learning_rate = advise::LearningRateBase{0.001, 100, true, std::nullopt};
+    options.facts.rate_base = advise::LearningRateBase{0.001, 100, true, std::nullopt};
     options.command = [](const trial::Setting& setting) {
       return "train --lr " + std::to_string(setting.learning_rate);
     };

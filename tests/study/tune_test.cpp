@@ -45,7 +45,7 @@ workload::fake::Options program() {
 TuneOptions asked() {
   TuneOptions options;
   options.limits.max = largest;
-  options.limits.memory_limit = core::GiB;
+  options.limits.memory.limit = core::GiB;
   return options;
 }
 
@@ -490,7 +490,7 @@ TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
   made.out_of_memory_above = 3000;
   made.out_of_memory_at_step = 8;  // after its first block
   TuneOptions options = asked();
-  options.limits.memory_limit.reset();
+  options.limits.memory.limit.reset();
   Study study;
   const TuneResult result = study.run(options, made);
   EXPECT_EQ(result.status, Status::found);
@@ -598,7 +598,7 @@ TEST(Tune, ALostDeviceEndsItWithWhatIsKnown) {
 TEST(Tune, NothingFitsIsToldWithoutARun) {
   Study study;
   TuneOptions options = asked();
-  options.limits.memory_limit = 1000;
+  options.limits.memory.limit = 1000;
   const TuneResult result = study.run(options);
   EXPECT_EQ(result.status, Status::nothing_feasible);
   EXPECT_TRUE(result.trials.empty());
@@ -608,7 +608,7 @@ TEST(Tune, NothingFitsIsToldWithoutARun) {
 TEST(Tune, NeverLaunchesWhatIsPredictedNotToFit) {
   Study study;
   TuneOptions options = asked();
-  options.limits.memory_limit = core::MiB + 500 * core::KiB;
+  options.limits.memory.limit = core::MiB + 500 * core::KiB;
   for (const trial::Trial& trial : study.run(options).trials) EXPECT_LE(trial.setting.batch, 500);
 }
 
@@ -616,7 +616,7 @@ TEST(Tune, MaxBatchIsTheLargestThatFits) {
   Study study;
   TuneOptions options = asked();
   options.limits.objective = search::Objective::max_batch;
-  options.limits.memory_limit = core::MiB + 500 * core::KiB;
+  options.limits.memory.limit = core::MiB + 500 * core::KiB;
   const TuneResult result = study.run(options);
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->batch, 500);
@@ -637,11 +637,11 @@ TEST(Tune, ALimitHoldsForTheRunThatIsRecommended) {
     Study study;
     TuneOptions options = asked();
     options.limits.objective = objective;
-    options.limits.memory_limit = 2 * (core::MiB + 500 * core::KiB);
+    options.limits.memory.limit = 2 * (core::MiB + 500 * core::KiB);
     Evaluating workload(machine());
     const TuneResult result = study.run(options, workload);
     ASSERT_TRUE(result.recommendation);
-    EXPECT_LE(*workload.predict_run(result.recommendation->setting), *options.limits.memory_limit);
+    EXPECT_LE(*workload.predict_run(result.recommendation->setting), *options.limits.memory.limit);
     EXPECT_EQ(result.recommendation->memory_bytes,
               workload.predict_run(result.recommendation->setting));
     EXPECT_EQ(result.recommendation->largest_batch, 500);
@@ -735,7 +735,7 @@ TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   Study study;
   TuneOptions options = asked();
-  options.global_batch = 3000;
+  options.facts.global_batch = 3000;
   options.limits.max = 3000, options.limits.divisor_of = 3000;
   workload::fake::Options made = machine();
   made.per_sample_seconds = 1e-4;  // the knee is at 243: of 3,000's divisors, 250 comes next

@@ -71,7 +71,7 @@ TEST_F(SharedSweep, WorkersTogetherDoWhatOneWould) {
     EXPECT_EQ(found, std::vector(2, expected)) << batch;
   }
   for (const SweepResult& result : results) {
-    EXPECT_EQ(result.end, study::End::none);
+    EXPECT_EQ(result.end, advise::CutShort::no);
     EXPECT_EQ(result.planned, 12u);
     EXPECT_EQ(result.trials.size(), 12u) << "each has the trials of all";
   }
@@ -79,7 +79,7 @@ TEST_F(SharedSweep, WorkersTogetherDoWhatOneWould) {
 
 TEST_F(SharedSweep, OneThatIsStoppedGivesBackAndAnotherGoesOn) {
   const SweepOptions options = points_of({8, 16}, 1);
-  EXPECT_EQ(work(options, 2).end, study::End::stopped);
+  EXPECT_EQ(work(options, 2).end, advise::CutShort::stopped);
   trial::Study study = open()->studies().at(0);
   EXPECT_TRUE(study.trials.empty());
   EXPECT_EQ(study.state, trial::StudyState::stopped);
@@ -95,7 +95,7 @@ TEST_F(SharedSweep, WhatALostProcessHadIsDone) {
     queue->claim();  // and gone
   }
   const SweepResult result = work(options, 0, {core::Seconds(-1), 3});
-  EXPECT_EQ(result.end, study::End::none);
+  EXPECT_EQ(result.end, advise::CutShort::no);
   EXPECT_EQ(result.trials.size(), 2u);
   const auto attempts = open()->attempts(open()->studies().at(0).id);
   ASSERT_EQ(attempts.size(), 3u);

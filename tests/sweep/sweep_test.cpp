@@ -70,7 +70,7 @@ TEST(Sweep, RunsEveryPointOnceInEachRound) {
     auto part = batches({result.trials.begin() + 5 * round, result.trials.begin() + 5 * round + 5});
     EXPECT_THAT(part, testing::UnorderedElementsAre(1, 2, 4, 8, 16));
   }
-  EXPECT_EQ(result.end, study::End::none);
+  EXPECT_EQ(result.end, advise::CutShort::no);
   EXPECT_EQ(kept.study.state, trial::StudyState::finished);
 }
 
@@ -146,7 +146,7 @@ TEST(EpochSweep, ResumesAndTrainsOnlyTheSeedsThatAreNew) {
 TEST(EpochSweep, FailuresAreOutcomes) {
   Kept kept;
   const SweepResult result = train(kept, grid({100, 600, 2000}, 1), 1);
-  EXPECT_EQ(result.end, study::End::none);
+  EXPECT_EQ(result.end, advise::CutShort::no);
   for (const trial::Trial& trial : result.trials)
     EXPECT_EQ(trial.outcome, trial.setting.batch == 100   ? trial::Outcome::ok
                              : trial.setting.batch == 600 ? trial::Outcome::out_of_memory
@@ -159,7 +159,7 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   const std::vector<std::size_t> order = round_order(4, 0, SweepOptions().seed);
   for (std::size_t i = 0; i < 4; ++i) shuffled[order[i]] = std::vector{8, 16, 64, 512}[i];
   SweepOptions options = grid(shuffled, 1);
-  options.limits.memory_limit = 200 * core::MiB;
+  options.limits.memory.limit = 200 * core::MiB;
   workload::fake::Options fake;
   fake.predicts_memory = fake.side_by_side = false;
   fake.memory_fixed = 10 * core::MiB, fake.memory_per_sample = core::MiB;
@@ -204,7 +204,7 @@ TEST(Sweep, ASecondPressKeepsWhatWasDoneAndSaysThatItWasStopped) {
   study::Observer quiet;
   const SweepResult result = sweep(workload, writer, grid({4, 64, 128}, 1), quiet, stop);
   EXPECT_EQ(workload.steps(), 101);
-  EXPECT_EQ(result.end, study::End::stopped);
+  EXPECT_EQ(result.end, advise::CutShort::stopped);
   EXPECT_EQ(kept.study.state, trial::StudyState::stopped);
   EXPECT_FALSE(kept.study.trials.empty());
   for (const trial::Trial& trial : kept.study.trials) EXPECT_EQ(trial.outcome, trial::Outcome::ok);
@@ -213,7 +213,7 @@ TEST(Sweep, ASecondPressKeepsWhatWasDoneAndSaysThatItWasStopped) {
 TEST(Sweep, StopsWhenTold) {
   Kept kept;
   const SweepResult result = run(kept, grid({1, 2}, 1), 1);
-  EXPECT_EQ(result.end, study::End::stopped);
+  EXPECT_EQ(result.end, advise::CutShort::stopped);
   EXPECT_TRUE(result.trials.empty());
   EXPECT_EQ(kept.study.state, trial::StudyState::stopped);
 }

@@ -291,7 +291,7 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
   result.resumed = all.size() - missing.size();
   result.planned = all.size();
   result.spent = study::steady_now() - started;
-  if (end.stopped || end.cancelled > 0) result.end = study::End::stopped;
+  if (end.stopped || end.cancelled > 0) result.end = advise::CutShort::stopped;
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "advise/status.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/live/live_study.h"
@@ -20,7 +21,7 @@
 #include "report/formats.h"
 #include "store/store.h"
 #include "study/study_key.h"
-#include "study/tune_status.h"
+#include "workload/native/identity.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -75,16 +76,16 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
 
 std::string message_of(const learning::CriticalBatchResult& result) {
   switch (result.end) {
-    case study::End::none:
+    case advise::CutShort::no:
       return result.found ? ""
                           : "no two batches could be compared: the smallest one's branches failed; "
                             "choose a smaller --lr";
-    case study::End::stopped:
+    case advise::CutShort::stopped:
       return "it was stopped; the same command goes on";
-    case study::End::budget:
+    case advise::CutShort::budget:
       return "the budget ended; the same command goes on";
-    case study::End::store_failed:
-    case study::End::device_lost:
+    case advise::CutShort::store_failed:
+    case advise::CutShort::device_lost:
       return result.message;
   }
   return "";
@@ -133,7 +134,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   StudyWorkload opened;
   opened.title =
       fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
-  opened.identity = study::identity(run, true);
+  opened.identity = native::identity_json(run, true);
   opened.threads = options.threads, opened.device = options.device;
   opened.free_memory = probe::proc::memory().free;
   learning::CriticalBatchOptions asked;
@@ -160,7 +161,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   report::CriticalBatchAnswer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
-  answer.status = name(study::status_of(result.end, result.found.has_value()));
+  answer.status = name(advise::status_of(result.end, result.found.has_value()));
   answer.message = message_of(result);
   if (result.point)
     answer.epochs = result.point->epochs, answer.checkpoint_loss = result.point->loss,
@@ -171,7 +172,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   answer.trials = result.trials, answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   const nlohmann::ordered_json json = report::critical_batch_json(answer);
-  if (result.found && result.end != study::End::store_failed)
+  if (result.found && result.end != advise::CutShort::store_failed)
     writer->set_answer(nlohmann::ordered_json{{"critical_batch", json}}.dump());
   if (study.native.json)
     output.print_json(json);

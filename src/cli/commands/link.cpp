@@ -35,18 +35,18 @@ struct LinkFlags {
 
 // Everything that was measured.
 struct Found {
-  std::vector<stats::AllReduceTime> times;
-  std::optional<stats::Link> link;
+  std::vector<collective::AllReduceTime> times;
+  std::optional<collective::Link> link;
   std::optional<double> gradients_seconds;
   std::optional<trial::Scaling> scaling;
 };
 
 // The median of several, which is robust to contention, of all-reduces from 4 bytes to 16 MiB.
-std::vector<stats::AllReduceTime> measure(collective::Group& group) {
+std::vector<collective::AllReduceTime> measure(collective::Group& group) {
   constexpr std::size_t most_floats = 4 << 20;
   constexpr int rounds = 21;
   std::vector<float> values(most_floats, 1e-30f);
-  std::vector<stats::AllReduceTime> times;
+  std::vector<collective::AllReduceTime> times;
   for (std::size_t floats = 1; floats <= most_floats; floats *= 4) {
     std::vector<double> seconds;
     for (int i = 0; i < rounds + 2; ++i) {
@@ -113,7 +113,7 @@ Json json_of(const Found& found) {
     json["link"] = {{"latency_seconds", link->latency_seconds},
                     {"bytes_per_second", link->bytes_per_second}};
   json["all_reduces"] = Json::array();
-  for (const stats::AllReduceTime& time : times)
+  for (const collective::AllReduceTime& time : times)
     json["all_reduces"].push_back({{"bytes", time.bytes}, {"seconds", time.seconds}});
   json["gradients_seconds"] = or_null(gradients_seconds);
   json["steps"] = nullptr;
@@ -139,11 +139,11 @@ std::string steps_text(const trial::Scaling& scaling) {
 std::string text_of(const Found& found) {
   const auto& [times, link, gradients_seconds, scaling] = found;
   report::Table table({{"bytes"}, {"all-reduce"}, {"by the link"}});
-  for (const stats::AllReduceTime& time : times)
+  for (const collective::AllReduceTime& time : times)
     table.add({core::format_bytes(static_cast<core::Bytes>(time.bytes)),
                core::format_duration(core::Seconds(time.seconds)),
-               link ? core::format_duration(
-                          core::Seconds(stats::all_reduce_seconds(*link, time.ranks, time.bytes)))
+               link ? core::format_duration(core::Seconds(
+                          collective::all_reduce_seconds(*link, time.ranks, time.bytes)))
                     : std::string(report::unknown)});
   return table.text() +
          (link ? fmt::format(
@@ -166,7 +166,7 @@ int link(const LinkFlags& flags, collective::Group* group, Output& output) {
   found.gradients_seconds = measure_gradients(*group, flags);
   found.scaling = measure_steps(*group, flags);
   if (group->rank() > 0) return 0;
-  found.link = stats::fit_link(found.times);
+  found.link = collective::fit_link(found.times);
   if (!flags.save.empty())
     report::write_file(flags.save, json_of(found).dump());
   else if (flags.native.json)
@@ -182,7 +182,7 @@ LinkFile read_link(const std::string& text) {
   const Json json = Json::parse(text);
   LinkFile file;
   if (const Json& link = json["link"]; !link.is_null())
-    file.link = stats::Link{link["latency_seconds"], link["bytes_per_second"]};
+    file.link = collective::Link{link["latency_seconds"], link["bytes_per_second"]};
   if (const Json& seconds = json["gradients_seconds"]; !seconds.is_null())
     file.gradients_seconds = seconds.get<double>();
   if (const Json& steps = json["steps"]; !steps.is_null())

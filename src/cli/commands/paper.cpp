@@ -57,7 +57,7 @@ study::Terms terms_of(const sweep::PaperPlan& plan, const StudyWorkload& opened,
 // The trials with their readings, which a writer does not keep in memory.
 std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t study,
                                         const sweep::SweepResult& result) {
-  if (result.end == study::End::store_failed) return result.trials;
+  if (result.end == advise::CutShort::store_failed) return result.trials;
   const auto kept = store.study(study);
   return kept ? kept->trials : result.trials;
 }
@@ -206,7 +206,7 @@ int run(const PaperFlags& flags, Output& output) {
     experiment.seconds += part.result.spent.count();
     experiment.resumed += part.result.resumed;
     last = part.result;
-    if (last.end != study::End::none) break;
+    if (last.end != advise::CutShort::no) break;
   }
   experiment.started = started(experiment);
   const bool ok = any_ok(experiment.devices);

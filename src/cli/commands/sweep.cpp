@@ -22,6 +22,7 @@
 #include "core/text.h"
 #include "store/store.h"
 #include "study/study_key.h"
+#include "workload/command/template.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -220,7 +221,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   answer.seconds = result.spent.count();
   answer.facts.limits.tolerance = flags.study.tolerance;
   put_memory_limits(flags.study, opened, answer.facts.limits);
-  answer.facts.limits.memory_limit = search::memory_allowed(answer.trials, answer.facts.limits);
+  answer.facts.limits.memory.limit = memory::allowed(answer.trials, answer.facts.limits.memory);
   answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;

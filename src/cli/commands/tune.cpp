@@ -110,20 +110,20 @@ report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& r
 
 int exit_code(const study::TuneResult& result) {
   switch (result.status) {
-    case study::Status::found:
+    case advise::Status::found:
       return 0;
-    case study::Status::nothing_feasible:
+    case advise::Status::nothing_feasible:
       return nothing_feasible_exit;
-    case study::Status::batch_unconfirmed:
-    case study::Status::energy_unknown:
+    case advise::Status::batch_unconfirmed:
+    case advise::Status::energy_unknown:
       return usage_exit;
-    case study::Status::budget:
+    case advise::Status::budget:
       return partial_exit;
-    case study::Status::stopped:
+    case advise::Status::stopped:
       return signal_exit + CountSignals::last();
-    case study::Status::store_failed:
+    case advise::Status::store_failed:
       return 1;
-    case study::Status::device_lost:
+    case advise::Status::device_lost:
       return unfit_exit;
   }
   return 1;
@@ -166,27 +166,27 @@ int tune(const TuneFlags& flags, Output& output) {
   study::TuneOptions options;
   options.limits = limits_of(flags, opened);
   options.base = opened.base;
-  options.roofline = opened.roofline;
+  options.facts.roofline = opened.roofline;
   options.operations_roofline = opened.operations_roofline;
-  options.cost = opened.cost;
-  options.global_batch = flags.global_batch;
+  options.facts.cost = opened.cost;
+  options.facts.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
   options.confirm = flags.confirm;
-  options.ranks = opened.ranks;
+  options.facts.ranks = opened.ranks;
   // For a target, each batch gets the rate that it is trained with there.
   if (!flags.target.target)
-    options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
+    options.facts.rate_base = learning_rate_base(flags.learning_rate, flags.study);
   options.check_rate = flags.learning_rate.check;
-  options.gpus = flags.study.command.options.gpus;
-  options.batch_is = flags.study.command.options.batch_is;
-  options.notes = opened.reasons;
+  options.facts.gpus = flags.study.command.options.gpus;
+  options.facts.batch_is = flags.study.command.options.batch_is;
+  options.facts.notes = opened.reasons;
   study::Terms terms = terms_of(flags, options.limits, opened.threads);
   terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
   const Limited limited = limit_power(flags.study, opened);
   terms.power_limits = limited.watts;
   if (!limited.refusal.empty()) {  // energy is still reported
     Output::talk(fmt::format("sweetspot: {}", limited.refusal));
-    options.notes.push_back(limited.refusal);
+    options.facts.notes.push_back(limited.refusal);
   }
   if (flags.objective == search::Objective::energy)
     check_energy(opened, flags.study.command.given());
@@ -223,7 +223,7 @@ int tune(const TuneFlags& flags, Output& output) {
     first.batch = std::lcm(options.limits.min, first.accumulation);
     writer = cluster->open(study_key, first, flags.study.fresh);
     workload = &cluster->workload();
-    options.limits.memory_limit.reset();  // of this machine: a task applies its own
+    options.limits.memory.limit.reset();  // of this machine: a task applies its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
                                      const std::atomic<int>& stop) {
       return cluster->run(setting, stop);
@@ -242,7 +242,7 @@ int tune(const TuneFlags& flags, Output& output) {
   }
   opened.workload->release();
   if (flags.target.target && result.recommendation &&
-      (result.status == study::Status::found || result.status == study::Status::budget)) {
+      (result.status == advise::Status::found || result.status == advise::Status::budget)) {
     writer.reset();
     opened.workload->finish();
     return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
@@ -257,7 +257,7 @@ int tune(const TuneFlags& flags, Output& output) {
                    opened.workload->samples());
   print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "",
                plan ? &*plan : nullptr, output);
-  if (result.status != study::Status::found && !result.message.empty())
+  if (result.status != advise::Status::found && !result.message.empty())
     Output::talk(fmt::format("sweetspot: {}", result.message));
   if (page) leave_report(std::move(answer), *store, url);
   opened.workload->finish();

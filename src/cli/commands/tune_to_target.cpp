@@ -43,7 +43,7 @@ std::vector<std::int64_t> batches_of(const study::TuneOptions& tuned,
     trial::Setting setting = speeds.recommendation->setting;
     setting.batch = batch;
     const auto memory = training.predict(setting);
-    if (memory && limits.memory_limit && *memory > *limits.memory_limit) break;
+    if (memory && limits.memory.limit && *memory > *limits.memory.limit) break;
     batches.push_back(batch);
   }
   if (batches.empty()) batches.push_back(speeds.recommendation->setting.batch);

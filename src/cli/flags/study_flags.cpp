@@ -144,7 +144,7 @@ std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
 }
 
 void put_memory_limits(const StudyFlags& flags, study::Terms& terms) {
-  terms.limits.memory_limit = flags.memory_limit.any;
+  terms.limits.memory.limit = flags.memory_limit.any;
   terms.host_memory_limit = flags.memory_limit.host;
   terms.gpu_memory_limit = flags.memory_limit.gpu;
   terms.memory_share = flags.memory_share;

@@ -67,7 +67,7 @@ Json limits_json(const search::Limits& limits) {
           {"max_batch", limits.max},
           {"multiple_of", limits.multiple_of},
           {"tolerance_share", limits.tolerance},
-          {"memory_bytes", or_null(limits.memory_limit)}};
+          {"memory_bytes", or_null(limits.memory.limit)}};
 }
 
 // The recommendation with the numbers of the trials that each of its rows is based on.

@@ -36,7 +36,7 @@ void add(Point& point, const trial::Trial& trial) {
   for (std::size_t i = 0; i < trial.epochs.size(); ++i) {
     const trial::Epoch& epoch = trial.epochs[i];
     seconds += epoch.train_seconds;
-    point.epoch_seconds.push_back({epoch.train_seconds, epoch.train_seconds, epoch.train_seconds});
+    point.epoch_seconds.push_back(epoch.train_seconds);
     point.seconds[i].push_back(seconds);
     if (epoch.test_accuracy) point.accuracy[i].push_back(*epoch.test_accuracy);
   }
@@ -82,7 +82,7 @@ Curve curve(const Device& device, const Experiment& experiment) {
       add(by_batch[trial.setting.batch], trial);
   Curve curve;
   curve.test_samples = experiment.test_samples;
-  std::vector<std::vector<stats::Interval>> groups;
+  std::vector<std::vector<double>> groups;
   for (auto& [batch, point] : by_batch) {
     groups.push_back(point.epoch_seconds);
     curve.points.push_back(std::move(point));
@@ -101,9 +101,7 @@ std::optional<stats::Interval> fixed_step_seconds(const Curve& curve) {
     line.push_back({static_cast<double>(point.batch), seconds, 1 / (seconds * seconds)});
   }
   const auto fit = stats::fit_line(line);
-  if (!fit) return std::nullopt;
-  // An observation of infinite weight adds nothing to the line's own uncertainty.
-  return fit->predict(0, std::numeric_limits<double>::infinity());
+  return fit ? fit->intercept_interval : std::nullopt;
 }
 
 stats::Interval difference(const stats::Interval& a, const stats::Interval& b) {

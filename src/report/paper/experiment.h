@@ -43,11 +43,11 @@ struct Experiment {
 struct Point {
   std::int64_t batch = 1;
   double steps_per_epoch = 0;
-  std::vector<stats::Interval> epoch_seconds;  // of every epoch of every trial, each exact
-  std::vector<double> first_epoch_ratios;      // by trial: all epochs' time over the first one's
-  std::vector<std::vector<double>> seconds;    // [epochs − 1]: of so many epochs, by trial
-  std::vector<std::vector<double>> accuracy;   // [epochs − 1]: after them, by trial
-  std::vector<double> utilisation;             // by trial: the mean of its readings
+  std::vector<double> epoch_seconds;          // of every epoch of every trial
+  std::vector<double> first_epoch_ratios;     // by trial: all epochs' time over the first one's
+  std::vector<std::vector<double>> seconds;   // [epochs − 1]: of so many epochs, by trial
+  std::vector<std::vector<double>> accuracy;  // [epochs − 1]: after them, by trial
+  std::vector<double> utilisation;            // by trial: the mean of its readings
 };
 
 // One device over the batches, ascending.

@@ -1,16 +1,14 @@
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "measure/run_guarded.h"
-#include "measure/sampling.h"
+#include "stats/batch_means.h"
 #include "stats/quantile.h"
-#include "telemetry/contention.h"
-#include "telemetry/machine.h"
-#include "telemetry/recorder.h"
+#include "telemetry/trial_readings.h"
 
-namespace sweetspot::measure {
+namespace sweetspot::learning {
 namespace {
 
 constexpr double first_share = 0.05;               // of an epoch
@@ -22,13 +20,15 @@ constexpr double least_step = 1.1, most_step = 2;  // times as many samples
 class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, const TrainFor& wanted,
-                const Watch& watch, const std::atomic<int>& stop, telemetry::Machine& machine)
+                const measure::Watch& watch, const std::atomic<int>& stop,
+                telemetry::Machine& machine)
       : training_(training),
         wanted_(wanted),
         watch_(watch),
         stop_(stop),
         machine_(machine),
-        started_(machine.now()) {
+        started_(machine.now()),
+        readings_(machine, started_) {
     trial_.setting = setting;
     trial_.device = training.device();
     trial_.started_at = machine.seconds_since_1970();
@@ -36,8 +36,8 @@ class TrainingTrial final : public workload::TrainingObserver {
   }
 
   trial::Trial run() {
-    run_guarded(trial_, [this] { train(); });
-    if (recorder_) recorder_->tell(trial_);
+    measure::run_guarded(trial_, [this] { train(); });
+    readings_.tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
     for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
@@ -51,7 +51,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     look_for_stop();
     const double now = machine_.now();
     if (!watch_ || now < next_told_) return;
-    next_told_ = now + watch_interval_seconds;
+    next_told_ = now + measure::watch_interval_seconds;
     const trial::Interval speed{progress.samples_per_second, progress.samples_per_second,
                                 progress.samples_per_second};
     watch_({&trial_.setting, false, trial_.steps, speed, progress.epoch, wanted_.epochs,
@@ -86,19 +86,16 @@ class TrainingTrial final : public workload::TrainingObserver {
 
  private:
   void look_for_stop() {
-    if (stop_.load(std::memory_order_relaxed) >= give_up) give_up_ = 1;
+    if (stop_.load(std::memory_order_relaxed) >= measure::give_up) give_up_ = 1;
   }
 
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const telemetry::Look before = look(machine_);
-    recorder_ = telemetry::start_recorder(machine_, trial_.device, started_);
-    if (recorder_) recorder_->begin_steps();
+    readings_.add(trial_.device);
+    readings_.begin_steps();
     train_now();
-    if (recorder_) recorder_->end_steps();
-    trial_.contention = contention(before, look(machine_));
-    if (recorder_) add(recorder_->gpu_contention(), trial_.contention);
+    trial_.contention = readings_.end_steps();
   }
 
   void train_now() {
@@ -128,9 +125,9 @@ class TrainingTrial final : public workload::TrainingObserver {
       step_seconds.push_back(epoch.train_seconds / steps);
     }
     trial_.step_seconds_median = stats::median(step_seconds);
-    trial_.samples_per_second =
-        throughput(epoch_seconds,
-                   std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
+    trial_.samples_per_second = stats::throughput_interval(
+        epoch_seconds,
+        std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
   }
 
   // It may have ended within an epoch.
@@ -143,12 +140,12 @@ class TrainingTrial final : public workload::TrainingObserver {
   workload::Training& training_;
   TrainFor wanted_;
   std::optional<EvaluationSchedule> schedule_;
-  const Watch& watch_;
+  const measure::Watch& watch_;
   const std::atomic<int>& stop_;
   telemetry::Machine& machine_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
-  std::unique_ptr<telemetry::Recorder> recorder_;
+  telemetry::TrialReadings readings_;
   trial::Trial trial_;
 };
 
@@ -172,14 +169,9 @@ void EvaluationSchedule::evaluated(const trial::Evaluation& evaluation) {
 }
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
-                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop) {
-  return train(training, setting, wanted, watch, stop, telemetry::this_machine());
-}
-
-trial::Trial train(workload::Training& training, const trial::Setting& setting,
-                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop,
-                   telemetry::Machine& machine) {
+                   const TrainFor& wanted, const measure::Watch& watch,
+                   const std::atomic<int>& stop, telemetry::Machine& machine) {
   return TrainingTrial(training, setting, wanted, watch, stop, machine).run();
 }
 
-}  // namespace sweetspot::measure
+}  // namespace sweetspot::learning

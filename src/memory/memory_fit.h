@@ -1,12 +1,16 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "search/search.h"
+#include "trial/trial.h"
 
-namespace sweetspot::search {
+namespace sweetspot::memory {
+
+// The memory of a batch, if the workload can predict it.
+using Predict = std::function<std::optional<core::Bytes>(std::int64_t batch)>;
 
 // The memory of a batch: the workload's own prediction, else a distribution fitted to the trials.
 // Bytes are fixed + growth·batch^p plus an error per trial, which is never zero: allocators take
@@ -58,4 +62,11 @@ class MemoryFit {
   std::vector<Shape> shapes_;
 };
 
-}  // namespace sweetspot::search
+// The memory of another setting, extrapolated from the trials that differ from it only in batch and
+// accumulation: by micro-batch. `least`: a lower bound.
+struct Expected {
+  std::optional<core::Bytes> bytes, least;
+};
+Expected expected(std::span<const trial::Trial> trials, const trial::Setting& setting);
+
+}  // namespace sweetspot::memory

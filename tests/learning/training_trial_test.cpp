@@ -1,4 +1,4 @@
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,10 @@
 #include "core/error.h"
 #include "measure/made_up.h"
 
-namespace sweetspot::measure {
+namespace sweetspot::learning {
 namespace {
 
+using measure::StillMachine;
 using testing::SizeIs;
 using trial::Outcome;
 
@@ -52,11 +53,13 @@ struct TrainingTrials : testing::Test {
 
   trial::Trial train(std::function<double(int)> script, int epochs = 3) {
     ScriptedTraining training(machine, std::move(script));
-    const Watch watch = [this](const TrialProgress& sight) { seen.push_back(sight.epoch); };
+    const measure::Watch watch = [this](const measure::TrialProgress& sight) {
+      seen.push_back(sight.epoch);
+    };
     trial::Setting setting;
     setting.batch = 60;
     setting.seed = 7;
-    return measure::train(training, setting, {epochs}, watch, stop, machine);
+    return learning::train(training, setting, {epochs}, watch, stop, machine);
   }
 };
 
@@ -119,4 +122,4 @@ TEST_F(TrainingTrials, SayWhenTheMachineWasBusyWithSomethingElse) {
 }
 
 }  // namespace
-}  // namespace sweetspot::measure
+}  // namespace sweetspot::learning

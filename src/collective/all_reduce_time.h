@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-namespace sweetspot::stats {
+namespace sweetspot::collective {
 
 // The link between ranks: a message of n bytes takes latency + n / bandwidth.
 struct Link {
@@ -29,4 +29,4 @@ std::optional<Link> fit_link(std::span<const AllReduceTime> times);
 // and the previous one is done.
 double exposed_seconds(double backward_seconds, std::int64_t buckets, double bucket_seconds);
 
-}  // namespace sweetspot::stats
+}  // namespace sweetspot::collective

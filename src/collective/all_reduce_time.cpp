@@ -1,10 +1,10 @@
-#include "stats/all_reduce_time.h"
+#include "collective/all_reduce_time.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace sweetspot::stats {
+namespace sweetspot::collective {
 namespace {
 
 // The number of latencies, and the multiple of its bytes, that an all-reduce takes.
@@ -47,4 +47,4 @@ double exposed_seconds(double backward_seconds, std::int64_t buckets, double buc
   return std::max(done - backward_seconds, 0.0);
 }
 
-}  // namespace sweetspot::stats
+}  // namespace sweetspot::collective

@@ -3,10 +3,11 @@
 #include <optional>
 
 #include "measure/measure.h"
+#include "telemetry/machine.h"
 #include "trial/target.h"
 #include "workload/training.h"
 
-namespace sweetspot::measure {
+namespace sweetspot::learning {
 
 // When to check whether a run has reached its target. An evaluation of the test split costs as much
 // as training on a third of its size, so it is rare far from the target; close to it, it runs after
@@ -32,12 +33,11 @@ struct TrainFor {
 };
 
 // One trial that trains rather than samples steps, with an evaluation after each epoch, and more
-// often on its way to a target. Outcomes, contention and `stop` are as in measure(); Trial::epochs
-// and Trial::evaluations have the results. Not reaching the target is not a failure.
+// often on its way to a target. Outcomes, contention and `stop` are as in measure::measure();
+// Trial::epochs and Trial::evaluations have the results. Not reaching the target is not a failure.
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
-                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop);
-trial::Trial train(workload::Training& training, const trial::Setting& setting,
-                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop,
-                   telemetry::Machine& machine);
+                   const TrainFor& wanted, const measure::Watch& watch,
+                   const std::atomic<int>& stop,
+                   telemetry::Machine& machine = telemetry::this_machine());
 
-}  // namespace sweetspot::measure
+}  // namespace sweetspot::learning

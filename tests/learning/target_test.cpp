@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/training_trial.h"
+#include "learning/training_trial.h"
 
-namespace sweetspot::measure {
+namespace sweetspot::learning {
 namespace {
 
 using trial::Evaluation;
@@ -89,4 +89,4 @@ TEST(EvaluationSchedule, DoesNotOvershootAnErrorThatFallsFast) {
 }
 
 }  // namespace
-}  // namespace sweetspot::measure
+}  // namespace sweetspot::learning

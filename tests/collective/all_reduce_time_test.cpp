@@ -1,10 +1,10 @@
-#include "stats/all_reduce_time.h"
+#include "collective/all_reduce_time.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace sweetspot::stats {
+namespace sweetspot::collective {
 namespace {
 
 TEST(Link, AnAllReduceIsLatenciesAndBytes) {
@@ -47,4 +47,4 @@ TEST(ExposedTime, IsWhatBackwardDoesNotHide) {
 }
 
 }  // namespace
-}  // namespace sweetspot::stats
+}  // namespace sweetspot::collective

@@ -1,4 +1,4 @@
-#include "search/memory_fit.h"
+#include "memory/memory_fit.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,9 @@
 #include <limits>
 #include <numeric>
 
-#include "search/search.h"
 #include "stats/quantile.h"
 
-namespace sweetspot::search {
+namespace sweetspot::memory {
 namespace {
 
 using stats::square;
@@ -82,26 +81,6 @@ Posterior posterior(const std::map<std::int64_t, double>& points, double power, 
   found.log_evidence = prior_degrees * std::log(deviation) - 0.5 * std::log(determinant) -
                        0.5 * found.degrees * std::log(found.variance);
   return found;
-}
-
-bool is_on_a_gpu(const trial::Trial& trial) {
-  return trial.memory_capacity.has_value() || !trial.gpus.empty();
-}
-
-// If a trial ran out of memory on a GPU and its message does not explain it: what was observed to
-// be available. A host's figure includes too much else.
-std::optional<core::Bytes> seen_to_fit(std::span<const trial::Trial> trials) {
-  std::optional<core::Bytes> held;  // by those that ran out
-  core::Bytes fitted = 0;           // by those that did not
-  for (const trial::Trial& trial : trials) {
-    if (!trial.memory_measured || trial.gpus.empty()) continue;
-    if (trial.outcome == trial::Outcome::ok) fitted = std::max(fitted, *trial.memory_measured);
-    const bool is_explained = trial.memory_capacity && trial.memory_wanted &&
-                              *trial.memory_wanted >= *trial.memory_capacity;
-    if (trial.outcome == trial::Outcome::out_of_memory && !is_explained)
-      held = std::min(held.value_or(*trial.memory_measured), *trial.memory_measured);
-  }
-  return held ? std::optional(std::max(*held, fitted)) : std::nullopt;
 }
 
 }  // namespace
@@ -258,19 +237,23 @@ double MemoryFit::quantile(std::int64_t batch, double share) const {
   return high;
 }
 
-std::optional<core::Bytes> memory_allowed(std::span<const trial::Trial> trials,
-                                          const Limits& limits) {
-  const bool on_a_gpu = std::ranges::any_of(trials, is_on_a_gpu);
-  std::optional<core::Bytes> allowed = on_a_gpu ? limits.gpu_memory_limit : limits.memory_limit;
-  if (const auto seen = seen_to_fit(trials)) allowed = std::min(allowed.value_or(*seen), *seen);
-  // Other processes may take GPU memory and release it: use the worst moment.
+Expected expected(std::span<const trial::Trial> trials, const trial::Setting& setting) {
+  std::vector<trial::Trial> alike;
   for (const trial::Trial& trial : trials) {
-    if (!trial.memory_capacity) continue;
-    const auto share = static_cast<core::Bytes>(limits.gpu_memory_share *
-                                                static_cast<double>(*trial.memory_capacity));
-    allowed = std::min(allowed.value_or(share), share);
+    trial::Setting same = trial.setting;
+    same.batch = setting.batch, same.accumulation = setting.accumulation;
+    if (same != setting) continue;
+    alike.push_back(trial);
+    alike.back().setting.batch = trial.setting.micro_batch();
   }
-  return allowed;
+  const Predict none;
+  const MemoryFit fit(alike, none);
+  const auto as_bytes = [](std::optional<double> value) -> std::optional<core::Bytes> {
+    if (!value) return std::nullopt;
+    return static_cast<core::Bytes>(std::llround(std::max(0.0, *value)));
+  };
+  return {as_bytes(fit.expected_bytes(setting.micro_batch())),
+          as_bytes(fit.least_bytes(setting.micro_batch()))};
 }
 
-}  // namespace sweetspot::search
+}  // namespace sweetspot::memory

@@ -1,8 +1,10 @@
-#include "search/memory_fit.h"
+#include "memory/memory_fit.h"
 
 #include <gtest/gtest.h>
 
-namespace sweetspot::search {
+#include "memory/limits.h"
+
+namespace sweetspot::memory {
 namespace {
 
 trial::Trial took(std::int64_t batch, core::Bytes bytes) {
@@ -85,24 +87,24 @@ TEST(MemoryFit, BelievesTheWorkloadFirst) {
 }
 
 TEST(MemoryAllowed, IsTheHostsUntilATrialShowsAGpu) {
-  const Limits limits{.max = 64, .memory_limit = 500, .gpu_memory_limit = 100};
-  EXPECT_EQ(memory_allowed({}, limits), 500u);
+  const Limits limits{.limit = 500, .gpu_limit = 100};
+  EXPECT_EQ(allowed({}, limits), 500u);
   std::vector<trial::Trial> trials(2);
-  EXPECT_EQ(memory_allowed(trials, limits), 500u);
+  EXPECT_EQ(allowed(trials, limits), 500u);
   trials[1].gpus.resize(1);
-  EXPECT_EQ(memory_allowed(trials, limits), 100u);
-  EXPECT_EQ(memory_allowed(trials, {.max = 64, .memory_limit = 500}), std::nullopt)
+  EXPECT_EQ(allowed(trials, limits), 100u);
+  EXPECT_EQ(allowed(trials, {.limit = 500}), std::nullopt)
       << "the host's limit is none of the GPU's, of which nothing is known";
 }
 
 TEST(MemoryAllowed, IsAShareOfTheLeastThatWasFree) {
   std::vector<trial::Trial> trials(3);
   trials[0].memory_capacity = 1000, trials[1].memory_capacity = 800;
-  const Limits limits{.max = 64, .gpu_memory_limit = 900, .gpu_memory_share = 0.9};
-  EXPECT_EQ(memory_allowed(trials, limits), 720u);
+  const Limits limits{.gpu_limit = 900, .gpu_share = 0.9};
+  EXPECT_EQ(allowed(trials, limits), 720u);
   trials[1].memory_capacity.reset();
-  EXPECT_EQ(memory_allowed(trials, limits), 900u);
+  EXPECT_EQ(allowed(trials, limits), 900u);
 }
 
 }  // namespace
-}  // namespace sweetspot::search
+}  // namespace sweetspot::memory
