@@ -48,17 +48,31 @@ bool add_blocks(const trial::Trial& trial, Readings& readings) {
   return any;
 }
 
+std::map<std::int64_t, std::size_t> compared_rounds(const Readings& readings) {
+  std::map<std::int32_t, int> in_round;
+  const auto each_block = [&](const auto& visit) {
+    for (const auto* blocks : {&readings.rounds, &readings.slowed})
+      for (const auto& [batch, of_batch] : *blocks)
+        for (const auto& [round, value] : of_batch) visit(batch, round);
+  };
+  each_block([&](std::int64_t, std::int32_t round) { ++in_round[round]; });
+  std::map<std::int64_t, std::size_t> found;
+  each_block([&](std::int64_t batch, std::int32_t round) { found[batch] += in_round[round] > 1; });
+  return found;
+}
+
 double level(const stats::RoundTimes& blocks) {
   return stats::RoundTable({blocks}).estimates().front();
 }
 
-// How much longer a slowed machine takes (log), according to the closest batch that was measured in
-// both states; 0 if none was.
+// How much longer a slowed machine takes (log), according to the closest batch that was measured
+// enough in both states; 0 if none was.
 double slowing(std::int64_t batch, const Readings& readings) {
   double found = 0, closest = std::numeric_limits<double>::infinity();
   for (const auto& [other, blocks] : readings.slowed) {
     const auto calm = readings.rounds.find(other);
     if (calm == readings.rounds.end() || readings.only_slowed.contains(other)) continue;
+    if (std::min(calm->second.size(), blocks.size()) < least_calm) continue;
     const double octaves =
         std::abs(std::log2(static_cast<double>(other) / static_cast<double>(batch)));
     if (octaves >= closest) continue;
@@ -67,8 +81,15 @@ double slowing(std::int64_t batch, const Readings& readings) {
   return found;
 }
 
-// A batch seen only on a slowed machine is corrected by what others show, with a large error.
+// A batch seen only on a slowed machine is corrected by what others show, with a large error. If
+// hardly any was seen on a calm one, all count alike.
 void add_slowed(Readings& readings) {
+  const auto seen_calm = std::ranges::count_if(
+      readings.rounds, [](const auto& of_batch) { return of_batch.second.size() >= least_calm; });
+  if (seen_calm < static_cast<std::ptrdiff_t>(least_calm)) {
+    for (auto& [batch, blocks] : readings.slowed) readings.rounds[batch].merge(blocks);
+    return;
+  }
   for (const auto& [batch, blocks] : readings.slowed)
     if (!readings.rounds.contains(batch)) readings.only_slowed.insert(batch);
   for (const std::int64_t batch : readings.only_slowed) {
@@ -76,7 +97,6 @@ void add_slowed(Readings& readings) {
     for (const auto& [round, value] : readings.slowed.at(batch))
       readings.rounds[batch][round] = value - longer;
   }
-  if (readings.only_slowed.size() == readings.rounds.size()) readings.only_slowed.clear();
 }
 
 bool gpu_was_shared(const trial::Contention& seen) {
@@ -239,6 +259,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
           all.failed.insert(batch);
     }
   }
+  all.compared = compared_rounds(readings);
   add_slowed(readings);
   all.times = times_of(readings);
   all.powers = powers_of(readings, all.times);

@@ -16,8 +16,9 @@ struct Evidence {
   std::set<std::int64_t> failed;          // batches without one: never tried again
   std::optional<std::int64_t> too_large;  // the smallest that ran out of memory or time
   std::optional<std::int64_t> largest_ok;
-  std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
-  energy::Powers powers;                       // of the batches with an energy reading
+  std::map<std::int64_t, std::size_t> rounds;    // how many each batch was in
+  std::map<std::int64_t, std::size_t> compared;  // how many of them with others
+  energy::Powers powers;                         // of the batches with an energy reading
   bool repeats = false;         // on a GPU with repeatable steps: a second run says little
   bool in_one_process = false;  // and would not be independent of the first
 

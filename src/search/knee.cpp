@@ -191,8 +191,12 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
         measured.emplace_back(losses.expected(i), i);
   };
   const bool needs_energy = limits.objective == Objective::energy && !evidence.powers.empty();
+  const auto was_compared = [&](std::int64_t size) {
+    const auto rounds = evidence.compared.find(size);
+    return rounds == evidence.compared.end() || rounds->second > 0;
+  };
   collect([&](std::int64_t size) {
-    return size >= range.low && size <= range.high && range.fits(size) &&
+    return size >= range.low && size <= range.high && range.fits(size) && was_compared(size) &&
            (!needs_energy || evidence.powers.contains(size));
   });
   if (measured.empty()) collect([](std::int64_t) { return true; });

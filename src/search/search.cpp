@@ -139,12 +139,19 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
   const memory::MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
   if (!range) return {};
+  std::optional<std::int64_t> further;
   if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
-    if (const auto batch = next_to_scout(known, *range, limits))
-      return {.batches = {*batch}, .scouting = true};
+    further = next_to_scout(known, *range, limits);
+  const bool compares =
+      std::ranges::any_of(known.compared, [](const auto& of_batch) { return of_batch.second > 0; });
+  if (further && !compares) return {.batches = {*further}, .scouting = true};
   if (known.times.batches.empty()) return {};
-  const NextBatches worth = next_batches(known, *range, limits);
-  return {.batches = worth.batches, .settled = worth.settled, .decision = worth.decision};
+  NextBatches worth = next_batches(known, *range, limits);
+  // Later on, nothing is measured alone: the machine may have become faster or slower.
+  if (further && !std::ranges::binary_search(worth.batches, *further))
+    worth.batches.insert(std::ranges::upper_bound(worth.batches, *further), *further);
+  return {
+      .batches = worth.batches, .settled = worth.settled && !further, .decision = worth.decision};
 }
 
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,

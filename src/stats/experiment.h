@@ -23,7 +23,7 @@ inline constexpr double cpu_limit_seconds = 16.5, gpu_limit_seconds = 5;
 inline constexpr double calm_from = 0.1;
 // Between studies every batch drifts independently, which no number of rounds reveals: by this
 // share of the spread of its blocks, as replays of recorded machines show.
-inline constexpr double drift_share = 0.05;
+inline constexpr double drift_share = 0.04;
 // The prior of the deviation between separate runs of a program, with the weight of two runs.
 inline constexpr double run_deviation = 0.015;
 // The same for a program on a GPU whose steps agree: an H200 repeated to a third of a percent.
@@ -56,6 +56,8 @@ inline constexpr double own_deviation = 0.006;
 // than that, or twice as many in all, leave too few blocks for each.
 inline constexpr std::size_t least_rounds = stats::min_batches_for_interval;
 inline constexpr std::size_t most_in_rounds = least_rounds, most_batches = 2 * most_in_rounds;
+// A single block may have met a fast moment: what a calm machine does shows in two, of two batches.
+inline constexpr std::size_t least_calm = 2;
 // A batch is worth measuring while its step takes no longer; ten times as long while the step's
 // fixed cost still matters, a hundred times while it matters much.
 inline constexpr double cheap_step_seconds = 10 * block_seconds;

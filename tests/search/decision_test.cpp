@@ -354,5 +354,44 @@ TEST(Decision, AMachineThatWasSlowedAllTheTimeIsJudgedAsItWas) {
   EXPECT_EQ(decide(trials, {.max = 2048}, {})->batch, 512);
 }
 
+// Batch 1 is four times as fast on a calm machine, and batch 16, which was never seen on one, was
+// taken to be so too.
+TEST(Decision, AFewCalmBlocksSayLittleAboutBatchesThatHadNone) {
+  const auto answer = [](std::int32_t calm_blocks_of_1024) {
+    std::vector<trial::Trial> trials = {partly_slowed(1, 1, 33), partly_slowed(256, 4, 22),
+                                        partly_slowed(1024, calm_blocks_of_1024, 31)};
+    for (const std::int64_t batch : {8, 16, 32, 64}) trials.push_back(partly_slowed(batch, 0, 16));
+    return decide(trials, {.max = 1024}, {})->batch;
+  };
+  EXPECT_GE(answer(0), 256) << "as slowed as it was nearly all the time";
+  EXPECT_GE(answer(2), 64);
+}
+
+// A single block at a fast moment of the machine.
+TEST(Decision, WhatWasNeverComparedIsNoAnswer) {
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {1, 16, 64, 128, 256})
+    trials.push_back(in_rounds(batch, line_speed(batch, 5), 40, 0.02));
+  trial::Trial alone = in_rounds(1024, 1.5 * line_speed(1024, 5), 1);
+  alone.raw.front().round = 41;
+  trials.push_back(alone);
+  EXPECT_LE(decide(trials, {.max = 1024}, {})->batch, 256);
+}
+
+TEST(Rounds, WhatEntersLateIsNotMeasuredAlone) {
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {1, 16, 64})
+    trials.push_back(in_rounds(batch, line_speed(batch, 40), 8, 0.01));
+  const RoundPlan plan = plan_rounds(trials, {.max = 4096}, {});
+  EXPECT_FALSE(plan.scouting);
+  EXPECT_FALSE(plan.settled);
+  EXPECT_THAT(plan.batches, testing::IsSupersetOf({64, 256}));
+  for (trial::Trial& trial : trials)  // as after a scan
+    std::erase_if(trial.raw, [&](trial::Step& step) {
+      return step.round != (trial.setting.batch == 1 ? 1 : trial.setting.batch == 16 ? 2 : 3);
+    });
+  EXPECT_TRUE(plan_rounds(trials, {.max = 4096}, {}).scouting);
+}
+
 }  // namespace
 }  // namespace sweetspot::search
