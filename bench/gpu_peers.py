@@ -104,6 +104,8 @@ class Torch:
             self.ready[key] = self.make(*key)
             for i in range(2 * INPUT_SETS):
                 self.ready[key].get(self.how, self.ready[key].get("eager"))(i)
+            if DEVICE == "cuda":
+                torch.cuda.empty_cache()  # what trying cuDNN's algorithms took: other processes need it
         if (how or self.how) not in self.ready[key]:
             raise RuntimeError("the step cannot be captured")
         step = self.ready[key][how or self.how]
@@ -118,6 +120,9 @@ class Torch:
 class Jax:
     def __init__(self):
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        # Its allocator keeps what trying algorithms took, and several processes share the GPU: without a limit
+        # the later ones fail.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.08")
         import jax
         jax.config.update("jax_default_prng_impl", "rbg")  # dropout with the GPU's own generator
         self.jax, self.version, self.ready = jax, f"JAX {jax.__version__}", {}

@@ -107,6 +107,23 @@ def cells_of(asked, networks):
     return cells, refused
 
 
+def sampled(cells, count):
+    """So many of the cells, the same each time: every network as often as the others, and so every precision and batch."""
+    at = {(cell.network, cell.precision, cell.batch): cell for cell in cells}
+    kinds = sorted({(cell.precision, cell.batch) for cell in cells})
+    names = sorted({cell.network for cell in cells})
+    chance, drawn, waiting, deck = random.Random(1), [], [], []
+    while len(drawn) < min(count, len(cells)):
+        waiting = waiting or chance.sample(names, len(names))
+        name = waiting.pop()
+        if all((name, *kind) not in at for kind in deck):
+            deck += chance.sample(kinds, len(kinds))
+        kind = next(kind for kind in deck if (name, *kind) in at)
+        deck.remove(kind)
+        drawn.append(at.pop((name, *kind)))
+    return drawn
+
+
 def without(cells, rows):
     """The cells that none of these rows has a ratio of."""
     rated = [{key: row[key] for key in ("network", "precision", "batch")} for row in rows if "ratio" in row]

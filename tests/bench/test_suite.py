@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """How the suite's contestants share a GPU, with fake contestants."""
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -95,6 +96,22 @@ class Tournament(unittest.TestCase):
         rated = {"network": "lenet-5", "precision": "bf16", "batch": 1, "ratio": 2.0}
         missed = {"network": "lenet-5", "precision": "bf16", "batch": 2, "skipped": "the budget was over"}
         self.assertEqual([cell.batch for cell in suite_gpu.without(cells, [rated, missed])], [2])
+
+    def test_a_sample_is_balanced(self):
+        asked = argparse.Namespace(peers=[], compiled=None, precisions=["bf16", "fp32"], batches=[1, 16, 128])
+        names = ["lenet-5", "mlp-tanh", "wide-mlp", "keras-mnist", "vgg11-bn"]
+        cells, _ = suite_gpu.cells_of(asked, [(name, ROOT / "bench" / "networks" / f"{name}.json") for name in names])
+
+        def counts(count, *fields):
+            sample = suite_gpu.sampled(cells, count)
+            self.assertEqual(len(set(sample)), len(sample))
+            return sorted(collections.Counter(tuple(getattr(c, f) for f in fields) for c in sample).values())
+        self.assertEqual(counts(5, "network"), [1] * 5)
+        self.assertEqual(counts(10, "network"), [2] * 5)
+        self.assertEqual(counts(6, "precision", "batch"), [1] * 6)
+        self.assertEqual(counts(30, "network", "precision", "batch"), [1] * 30)
+        self.assertEqual(len(suite_gpu.sampled(cells, 99)), 30)
+        self.assertEqual(suite_gpu.sampled(cells, 8), suite_gpu.sampled(cells, 8))
 
     def test_what_the_budget_does_not_reach_is_said(self):
         rows = self.play([1, 2], budget=0)

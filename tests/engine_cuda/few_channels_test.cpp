@@ -1,11 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/cpu/cpu.h"
-#include "engine/golden.h"
-#include "engine/near.h"
-#include "gpu.h"
+#include "products.h"
 
-// Convolutions over few channels: both gradients; and dropout by itself.
+// Convolutions over few channels or with few filters: values and gradients; and dropout by itself.
 namespace sweetspot::engine {
 namespace {
 
@@ -33,18 +31,61 @@ constexpr const char* few_channels =
   {"class_name": "Flatten", "config": {"name": "m"}},
   {"class_name": "Dense", "config": {"name": "n", "units": 7, "activation": "softmax"}}]}})";
 
+// Two to five filters over more channels, some of them in parts of the depth; with strides,
+// padding, ReLU, tanh and a normalisation behind them; dropout behind a convolution over few
+// channels, with and without ReLU; large kernels with and without strides over few channels.
+constexpr const char* few_filters =
+    R"({"class_name": "Sequential", "config": {"name": "few-filters", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30, 26, 2]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 21, "kernel_size": 3, "padding": "same", "activation": "relu"}},
+  {"class_name": "Dropout", "config": {"name": "b", "rate": 0.3}},
+  {"class_name": "Conv2D", "config": {"name": "c", "filters": 3, "kernel_size": [3, 5], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "d", "filters": 52, "kernel_size": 1}},
+  {"class_name": "Dropout", "config": {"name": "e", "rate": 0.2}},
+  {"class_name": "Conv2D", "config": {"name": "f", "filters": 5, "kernel_size": [7, 6], "padding": "same", "use_bias": false}},
+  {"class_name": "BatchNormalization", "config": {"name": "g"}},
+  {"class_name": "Conv2D", "config": {"name": "h", "filters": 88, "kernel_size": [5, 7], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "i", "filters": 4, "kernel_size": [7, 5], "activation": "tanh"}},
+  {"class_name": "Conv2D", "config": {"name": "j", "filters": 100, "kernel_size": [5, 7], "strides": [2, 1], "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "k", "filters": 2, "kernel_size": 1, "strides": [1, 2], "padding": "same"}},
+  {"class_name": "GlobalAveragePooling2D", "config": {"name": "l"}},
+  {"class_name": "Dense", "config": {"name": "m", "units": 7, "activation": "softmax"}}]}})";
+
+void expect_the_cpus_gradients(const model::Network& network, std::int64_t size, double near) {
+  const auto gpu = cuda::make_trainer(network, {});
+  const auto cpu = cpu::make_trainer(network, {});
+  const GoldenBatch batch(network, true, size, 0);
+  const double expected = cpu->accumulate(batch.view(), size).loss;
+  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-4 * expected);
+  expect_near(gpu->gradients(), cpu->gradients(), near);
+}
+
 class CudaFewChannels : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(CudaFewChannels, HaveTheCpusGradients) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(few_channels, "few-channels");
   EXPECT_GE(operations_with("few channels", *cuda::plan(network, {}, GetParam(), false)), 2);
-  const auto gpu = cuda::make_trainer(network, {});
-  const auto cpu = cpu::make_trainer(network, {});
-  const GoldenBatch batch(network, true, GetParam(), 0);
-  const double expected = cpu->accumulate(batch.view(), GetParam()).loss;
-  EXPECT_NEAR(gpu->accumulate(batch.view(), GetParam()).loss, expected, 1e-4 * expected);
-  expect_near(gpu->gradients(), cpu->gradients(), 2e-3);
+  expect_the_cpus_gradients(network, GetParam(), 2e-3);
+}
+
+TEST_P(CudaFewChannels, AndFewFiltersHaveTheCpusGradients) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(few_filters, "few-filters");
+  const int many = operations_with("few filters", *cuda::plan(network, {}, GetParam(), false));
+  EXPECT_GE(many, GetParam() < 64 ? 0 : 2);
+  expect_the_cpus_gradients(network, GetParam(), 2e-3);
+}
+
+TEST(CudaFewFilters, TrainTheSameBitForBitInThePlannedMemory) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(few_filters, "few-filters");
+  cuda::Options options;
+  for (const auto precision : {cuda::Precision::fp32, cuda::Precision::tf32, cuda::Precision::bf16,
+                               cuda::Precision::fp16}) {
+    options.precision = precision;
+    expect_the_same_bit_for_bit(network, options, 100, true);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Batches, CudaFewChannels, ::testing::Values(1, 5, 64, 700),

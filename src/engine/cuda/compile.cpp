@@ -165,7 +165,7 @@ class Compiler {
     if (training() && !last_dense_behind(network_, layer_) &&
         runs_small(shape, program_.micro_batch, false))
       return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
-    const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
+    const bool few_channels = runs_few_channels(shape, *current_, planner_.math());
     PackingCase packing{
         shape,        program_.micro_batch,     training(), seen_trainable_, planner_.math(),
         few_channels, runs_on_chip(chip, shape)};
@@ -183,8 +183,8 @@ class Compiler {
     const bool merges = first_conv_ && first_conv_->out() == current_;
     const bool stays = packing.on_chip && (merges || planner_.math() != Math::fp32);
     if (!direct && !stays && packing_pays(chip, packing))
-      return make_packed_product(name, shape, relu, dropout, weights, current_, out);
-    return make_product(name, shape, relu, dropout, weights, current_, out, chip);
+      return make_packed_product(name, shape, relu, dropout, weights, current_, out, few_channels);
+    return make_product(name, shape, relu, dropout, weights, current_, out, few_channels, chip);
   }
 
   void add(const model::Conv2D& conv) {

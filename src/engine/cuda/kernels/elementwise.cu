@@ -197,6 +197,66 @@ __global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_consta
            sum * (1 / static_cast<float>(positions)));
 }
 
+// The same for the maximum. Of equal values the first wins and of several NaN the last, as in one
+// thread.
+__device__ bool wins(float v, std::uint32_t place, float best, std::uint32_t best_place) {
+  const bool later = place > best_place;
+  if (v != v || best != best) return v != v && (best == best || later);
+  return v > best || (v == best && !later);
+}
+template <class Places>
+__global__ void __launch_bounds__(threads) plane_max_kernel(const __grid_constant__ PoolRows r) {
+  __shared__ float4 values[threads];
+  __shared__ uint4 places[threads];
+  wait_for_predecessor();
+  const PoolPass& p = r.p;
+  const int columns = r.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int sample = blockIdx.x / r.shares.tiles, tile = blockIdx.x - sample * r.shares.tiles;
+  const int vector = tile * columns + threadIdx.x - group * columns;
+  const bool real = group < groups && vector < r.shares.vectors;
+  const int positions = p.in_h * p.in_w;
+  const float* from = p.from + std::int64_t{sample} * positions * p.padded + 4 * vector;
+  float best[4] = {};
+  std::uint32_t winner[4] = {};
+  const auto meet = [&](float4 v, uint4 place) {
+    const float value[4] = {v.x, v.y, v.z, v.w};
+    const std::uint32_t at[4] = {place.x, place.y, place.z, place.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (wins(value[i], at[i], best[i], winner[i])) best[i] = value[i], winner[i] = at[i];
+  };
+  // A group without positions of its own enters with the first of all.
+  const int first = group < positions ? group : 0;
+  if (real) {
+    const float4 v = load4(from + std::int64_t{first} * p.padded);
+    best[0] = v.x, best[1] = v.y, best[2] = v.z, best[3] = v.w;
+  }
+  for (std::uint32_t& place : winner) place = first;
+#pragma unroll 4
+  for (int i = group + groups; real && i < positions; i += groups) {
+    const auto at = static_cast<std::uint32_t>(i);
+    meet(load4(from + std::int64_t{i} * p.padded), {at, at, at, at});
+  }
+  for (int width = groups; width > 1;) {
+    const int half = (width + 1) / 2;
+    values[threadIdx.x] = {best[0], best[1], best[2], best[3]};
+    places[threadIdx.x] = {winner[0], winner[1], winner[2], winner[3]};
+    __syncthreads();
+    if (group + half < width)
+      meet(values[threadIdx.x + half * columns], places[threadIdx.x + half * columns]);
+    __syncthreads();
+    width = half;
+  }
+  if (!real || group != 0) return;
+  const std::int64_t to = std::int64_t{sample} * p.padded + 4 * vector;
+  store4(p.to + to, {best[0], best[1], best[2], best[3]});
+  using Place = decltype(Places::x);
+  if (p.winner)
+    static_cast<Places*>(p.winner)[to / 4] = {
+        static_cast<Place>(winner[0]), static_cast<Place>(winner[1]), static_cast<Place>(winner[2]),
+        static_cast<Place>(winner[3])};
+}
+
 // Every input element gathers from the windows that may have read it: no element is written twice.
 template <bool max_pool, class Places>
 __global__ void __launch_bounds__(threads)
@@ -277,13 +337,16 @@ cudaError_t launch_dropout_gradient(const DropoutGradient& g, cudaStream_t strea
 }
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.out_h, p.out_w);
-  if (p.max)
-    return launch(p.wide_places() ? max_pool_kernel<uint4> : max_pool_kernel<ushort4>,
-                  r.shares.blocks(), threads, 0, stream, r);
   constexpr int many_positions = 16;
   if (p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1 &&
       p.in_h * p.in_w >= many_positions)
-    return launch(plane_mean_kernel, p.count * r.shares.tiles, threads, 0, stream, r);
+    return launch(!p.max            ? plane_mean_kernel
+                  : p.wide_places() ? plane_max_kernel<uint4>
+                                    : plane_max_kernel<ushort4>,
+                  p.count * r.shares.tiles, threads, 0, stream, r);
+  if (p.max)
+    return launch(p.wide_places() ? max_pool_kernel<uint4> : max_pool_kernel<ushort4>,
+                  r.shares.blocks(), threads, 0, stream, r);
   return launch(average_pool_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_channels.h"
 #include "engine/cuda/kernels/split_floats.cuh"
@@ -15,21 +17,41 @@ constexpr int outside = -30000;  // a row that no tap brings into the image
 
 int tile_filters(int lanes) { return lanes * filters_each; }
 
-// The fewest padding filters, in the fewest tiles.
+// Few padding filters, in few tiles: fewer lanes store less of a line of memory at a time, and more
+// tiles read the pixels once more each.
 int lanes_for(int filters) {
   int best = most_lanes;
-  const auto padded = [&](int lanes) {
-    const int tile = tile_filters(lanes);
-    return (filters + tile - 1) / tile * tile;
+  const auto cost = [&](int lanes) {
+    constexpr double worth = 4;  // filters
+    const int tile = tile_filters(lanes), tiles = (filters + tile - 1) / tile;
+    return tiles * (tile + worth);
   };
   for (int lanes = most_lanes / 2; lanes > 0; lanes /= 2)
-    if (padded(lanes) < padded(best)) best = lanes;
+    if (cost(lanes) < cost(best)) best = lanes;
   return best;
 }
 
 __device__ void add_products(float4& sum, float4 w, float x) {
   sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
+}
+
+struct bool4 {
+  bool x, y, z, w;
+};
+// Dropout of four filters from n on, at one of all positions.
+__device__ void drop(const FewChannels& p, int m, int n, float4& v, bool4& blocked) {
+  const int sample = p.by_out.quotient(m), at = m - sample * p.by_out.divisor;
+  const int y = p.by_out_w.quotient(at), x = at - y * p.shape.out_w;
+  const std::uint32_t first = (y * p.dropout.full_width + x) * p.dropout.channels + n;
+  const auto each = [&](int e, float& value, bool& is_blocked) {
+    if (survives(p.dropout, sample, first + e))
+      value *= p.dropout.scale;
+    else
+      value = 0, is_blocked = true;
+  };
+  each(0, v.x, blocked.x), each(1, v.y, blocked.y), each(2, v.z, blocked.z);
+  each(3, v.w, blocked.w);
 }
 
 template <int channels, bool special, int few_positions>
@@ -95,16 +117,22 @@ __global__ void __launch_bounds__(few_threads, 3)
       if (line[i] == outside) continue;
       const std::int64_t at = static_cast<std::int64_t>(position(i)) * s.filters + n;
       float4 v = sums[i][half] + bias;
-      if (p.relu) v = each(v, [](float e) { return rectified(e); });
+      bool4 blocked{};
+      if (p.relu) {
+        v = each(v, [](float e) { return rectified(e); });
+        blocked = {v.x == 0, v.y == 0, v.z == 0, v.w == 0};
+      }
       if constexpr (special) {
         v = each(v, [&](float e) { return activated(p.function, e); });
+        if (p.dropout.threshold) drop(p, position(i), n, v, blocked);
         store_value4(p.value, p.value_terms, at, v);
       } else {
         store4(p.value + at, v);
       }
-      const auto code = [](float e) { return e == 0 ? no_gradient : std::uint8_t{0}; };
+      const auto code = [](bool is) { return is ? no_gradient : std::uint8_t{0}; };
       if (p.code)
-        *reinterpret_cast<uchar4*>(p.code + at) = {code(v.x), code(v.y), code(v.z), code(v.w)};
+        *reinterpret_cast<uchar4*>(p.code + at) = {code(blocked.x), code(blocked.y),
+                                                   code(blocked.z), code(blocked.w)};
     }
   }
 }
@@ -123,11 +151,16 @@ int shared_bytes(const ConvShape& shape, int channels, int lanes) {
 
 }  // namespace
 
-bool few_channels_support(const ConvShape& shape, int channels) {
-  constexpr int most_rows = 48;  // (tap, channel): with 75 it is no faster than the tensor cores
-  return channels <= 4 && shape.channels == 4 && shape.pool == 1 && shape.taps() > 1 &&
-         shape.taps() * channels <= most_rows &&
-         shared_bytes(shape, channels, lanes_for(shape.filters)) <= most_shared;
+bool few_channels_support(const ConvShape& shape, int channels, Math math) {
+  // Multiplications (tap, channel, filter) of a position: with more, the tensor cores are faster.
+  // They compute at least 32 filters, and fp32 in six products.
+  constexpr int many_filters = 32;
+  const int most_rows = math == Math::fp32 ? 96 : 48;
+  const int lanes = lanes_for(shape.filters);
+  const int rows = shape.taps() * channels;
+  return channels <= 4 && shape.channels == 4 && shape.pool == 1 && shape.positions() > 1 &&
+         rows * std::min(shape.filters, many_filters) <= most_rows * many_filters &&
+         shared_bytes(shape, channels, lanes) <= most_shared;
 }
 
 FewChannels few_channels_part(const ConvShape& shape, int channels, int count) {
@@ -149,7 +182,8 @@ cudaError_t launch_few_channels(const FewChannels& p, cudaStream_t stream) {
     return static_cast<int>((positions + rows - 1) / rows) * p.filter_tiles;
   };
   const int bytes = shared_bytes(p.shape, p.channels, p.filter_lanes);
-  const bool special = p.function != Function::linear || p.value_terms.terms > 0;
+  const bool special =
+      p.function != Function::linear || p.value_terms.terms > 0 || p.dropout.threshold > 0;
   // Several positions share the reads of the kernel; one keeps more of the chip busy.
   constexpr int busy = 4;  // blocks of a multiprocessor
   if (blocks_of(most_positions) < busy * current_chip().multiprocessors)

@@ -3,7 +3,8 @@
 
 namespace sweetspot::engine::cuda {
 
-// The forward pass of a convolution over up to four channels (few_channels.cu), with its ReLU.
+// The forward pass of a convolution over up to four channels (few_channels.cu), with its ReLU
+// and dropout.
 struct FewChannels {
   ConvShape shape;  // its channels are padded to four
   int channels;     // without padding
@@ -16,9 +17,10 @@ struct FewChannels {
   float* value;
   ValueTerms value_terms;
   std::uint8_t* code;  // null: not needed
+  DropoutMask dropout;
 };
 // Whether it is supported: a block's kernels must fit into shared memory.
-bool few_channels_support(const ConvShape& shape, int channels);
+bool few_channels_support(const ConvShape& shape, int channels, Math math);
 FewChannels few_channels_part(const ConvShape& shape, int channels, int count);
 cudaError_t launch_few_channels(const FewChannels& part, cudaStream_t stream);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int gradient_threads = 256;
 constexpr int most_lane_bits = 3, least_lane_bits = 1;
-constexpr int most_shared = 48 * 1024;
+constexpr int most_shared = 96 * 1024;  // which every GPU has that the kernels are compiled for
 
 // The lanes with the fewest idle turns; of those, the most.
 int lane_bits_for(int vectors) {
@@ -132,6 +132,15 @@ cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaSt
       few_channels_gradient_kernel<3>, few_channels_gradient_kernel<4>,
       few_channels_gradient_kernel<5>, few_channels_gradient_kernel<6>,
       few_channels_gradient_kernel<7>, few_channels_gradient_kernel<8>};
+  static const cudaError_t allowed = [&] {
+    for (const auto kernel : kernels)
+      if (const cudaError_t error = cudaFuncSetAttribute(
+              kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
+          error != cudaSuccess)
+        return error;
+    return cudaSuccess;
+  }();
+  if (allowed != cudaSuccess) return allowed;
   return launch(kernels[p.channels - 1], blocks, gradient_threads,
                 shared_bytes(p.shape, p.channels), stream, p);
 }

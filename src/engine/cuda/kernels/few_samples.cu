@@ -86,10 +86,37 @@ __global__ void __launch_bounds__(block_threads, 2)
   finish_plain<true>(p, sample, 0, filter + 2, high);
 }
 
+// Adds what a block's lanes and the splits have of the input gradient, and stores it.
+template <int samples, int rows>
+__device__ void finish_thin_data(const GemmPart& p, int tile, int split,
+                                 const float (&sums)[rows][samples], float* shared) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int s = 0; s < samples; ++s) {
+      float sum = sums[r][s];
+#pragma unroll
+      for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+      if (lane == 0) shared[s * thin_inputs + warp * rows + r] = sum;
+    }
+  __syncthreads();
+  constexpr int holders = samples * thin_inputs / 4;
+  float4 v[1] = {};
+  if (threadIdx.x < holders) v[0] = load4(shared + threadIdx.x * 4);
+  if (p.splits > 1 && !gather_splits<1, holders>(p, tile, split, v)) return;
+  const int sample = threadIdx.x / (thin_inputs / 4);
+  const int k = tile * thin_inputs + threadIdx.x % (thin_inputs / 4) * 4;
+  if (threadIdx.x < holders && sample < p.count && k < p.shape.channels)
+    store4(p.input_gradient + static_cast<std::int64_t>(sample) * p.shape.channels + k,
+           v[0] * p.scale);
+}
+
 // The input gradient. A warp has four inputs; its lanes divide the filters.
 template <int samples>
 __device__ void thin_data(const GemmPart& p, int block, float* shared) {
-  constexpr int rows = 4, stage = 256, vectors = stage / 4;  // of filters
+  constexpr int rows = thin_inputs / warps, stage = 256, vectors = stage / 4;  // of filters
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int split = block / p.tiles_n, tile = block - split * p.tiles_n;
   const int k0 = tile * thin_inputs + warp * rows;
@@ -127,26 +154,7 @@ __device__ void thin_data(const GemmPart& p, int block, float* shared) {
         }
       }
   }
-  __syncthreads();
-#pragma unroll
-  for (int r = 0; r < rows; ++r)
-#pragma unroll
-    for (int s = 0; s < samples; ++s) {
-      float sum = sums[r][s];
-#pragma unroll
-      for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
-      if (lane == 0) shared[s * thin_inputs + warp * rows + r] = sum;
-    }
-  __syncthreads();
-  constexpr int holders = samples * thin_inputs / 4;
-  float4 v[1] = {};
-  if (threadIdx.x < holders) v[0] = load4(shared + threadIdx.x * 4);
-  if (p.splits > 1 && !gather_splits<1, holders>(p, tile, split, v)) return;
-  const int sample = threadIdx.x / (thin_inputs / 4);
-  const int k = tile * thin_inputs + threadIdx.x % (thin_inputs / 4) * 4;
-  if (threadIdx.x < holders && sample < p.count && k < p.shape.channels)
-    store4(p.input_gradient + static_cast<std::int64_t>(sample) * p.shape.channels + k,
-           v[0] * p.scale);
+  finish_thin_data(p, tile, split, sums, shared);
 }
 
 // The whole weight gradient: a lane has four filters' gradients of all samples, a block thin_rows
@@ -264,6 +272,75 @@ __global__ void __launch_bounds__(block_threads, 3)
   }
 }
 
+// The input gradient and the update of the same weights, each of which is read once for both. More
+// samples would leave too few registers for loads in flight.
+template <int samples>
+__global__ void __launch_bounds__(block_threads, 2)
+    thin_data_update_kernel(const __grid_constant__ ThinUpdate t) {
+  constexpr int rows = thin_inputs / warps;
+  extern __shared__ __align__(16) float shared[];
+  const GemmPart& p = t.part;
+  const InPlaceUpdate& u = t.update;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int split = blockIdx.x / p.tiles_n, tile = blockIdx.x - split * p.tiles_n;
+  const int k0 = tile * thin_inputs + warp * rows;
+  const int begin = split * p.split_depth, end = min(begin + p.split_depth, p.shape.filters);
+  const auto place = [&](int k, int n) {
+    return static_cast<std::int64_t>(k) * p.shape.filters + n;
+  };
+  float4 w[rows] = {}, m[rows] = {}, v[rows] = {};
+  const auto fetch = [&](int r, int k, int n) {
+    w[r] = load4(u.weights + place(k, n));
+    if (u.mean) m[r] = load4(u.mean + place(k, n));
+    if (u.square) v[r] = load4(u.square + place(k, n));
+  };
+  const auto fetch_rows = [&](int n) {
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+      if (n < end && k0 + r < p.shape.channels) fetch(r, k0 + r, n);
+  };
+  fetch_rows(begin + lane * 4);
+  wait_for_predecessor();
+  load_inputs<samples, x_pitch, block_threads>(p, tile * thin_inputs, thin_inputs, shared);
+  const Rates rate(*u.state);
+  const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
+  // In fp16: all gradients that may overflow are older, and one has.
+  const bool skips = u.scaled && __ldcg(&u.state->bad);
+  const auto settle = [&](int r, int k, int n, float4 gradient) {
+    if (skips) return;
+    store4(u.weights + place(k, n), updated(u.rule, rate, w[r], gradient * unscale, m[r], v[r]));
+    if (u.mean) store4(u.mean + place(k, n), m[r]);
+    if (u.square) store4(u.square + place(k, n), v[r]);
+  };
+  __syncthreads();
+  const bool has_bias = tile == 0 && warp == 0 && p.bias;
+  float sums[rows][samples] = {};
+  for (int n = begin + lane * 4; n < end; n += 128) {
+    float4 gradients[rows] = {}, bias_gradient{};
+#pragma unroll
+    for (int s = 0; s < samples; ++s) {
+      const float4 g = gradient4(p, s, n);
+      bias_gradient = bias_gradient + g;
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        float& sum = sums[r][s];
+        sum = fmaf(w[r].x, g.x, sum), sum = fmaf(w[r].y, g.y, sum);
+        sum = fmaf(w[r].z, g.z, sum), sum = fmaf(w[r].w, g.w, sum);
+        add_product(gradients[r], g, shared[(warp * rows + r) * x_pitch + s]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+      if (k0 + r < p.shape.channels) settle(r, k0 + r, n, gradients[r]);
+    if (has_bias) {
+      fetch(0, p.shape.channels, n);
+      settle(0, p.shape.channels, n, bias_gradient);
+    }
+    fetch_rows(n + 128);
+  }
+  finish_thin_data(p, tile, split, sums, shared);
+}
+
 template <int samples>
 __global__ void __launch_bounds__(block_threads, 2)
     thin_backward_kernel(const __grid_constant__ GemmParts parts) {
@@ -304,6 +381,12 @@ cudaError_t launch_in_place(const ThinUpdate& t, cudaStream_t stream) {
 
 }  // namespace
 
+cudaError_t launch_thin_data_update(const ThinUpdate& t, cudaStream_t stream) {
+  constexpr int floats = thin_inputs * x_pitch;
+  static_assert(floats >= thin_fused_samples * thin_inputs);
+  return launch(thin_data_update_kernel<thin_fused_samples>, t.part.tiles_n * t.part.splits,
+                block_threads, 4 * floats, stream, t);
+}
 cudaError_t launch_thin_update(const ThinUpdate& t, cudaStream_t stream) {
   return t.part.count <= 4 ? launch_in_place<4>(t, stream)
                            : launch_in_place<thin_most_samples>(t, stream);

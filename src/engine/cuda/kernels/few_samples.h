@@ -26,5 +26,8 @@ struct ThinUpdate {
   InPlaceUpdate update;  // from the kernel on, which the bias follows
 };
 cudaError_t launch_thin_update(const ThinUpdate& u, cudaStream_t stream);
+// The same with the gradient of the input, whose part it takes, of up to so many samples.
+constexpr int thin_fused_samples = 4;
+cudaError_t launch_thin_data_update(const ThinUpdate& u, cudaStream_t stream);
 
 }  // namespace sweetspot::engine::cuda

@@ -74,10 +74,14 @@ class ThinProduct final : public ProductOp {
     GemmPart weights = common(pass, {tiles(shape_.filters, thin_columns)});
     weights.kind = GemmKind::weights;
     if (partials_.in_place && pass.in_place.weights) {
+      const InPlaceUpdate update = pass.in_place.from(weights_.kernel);
+      if (wants_input_gradient && pass.count <= thin_fused_samples) {
+        check(launch_thin_data_update({parts.data, update}, pass.stream), "an update");
+        return;
+      }
       parts.weights[0].count = pass.count;  // selects the kernel
       if (parts.data_blocks) check(launch_thin_backward(parts, pass.stream), "a matrix product");
-      check(launch_thin_update({weights, pass.in_place.from(weights_.kernel)}, pass.stream),
-            "an update");
+      check(launch_thin_update({weights, update}, pass.stream), "an update");
       return;
     }
     weights.partials = pass.partials + partials_.offset;

@@ -11,14 +11,14 @@ class PackedProduct final : public ProductOp {
  public:
   PackedProduct(std::string name, const ConvShape& shape, bool relu,
                 const std::optional<FusedDropout>& dropout, const ProductWeights& weights,
-                Tensor* in, Tensor* out)
+                Tensor* in, Tensor* out, bool few_channels)
       : ProductOp(std::move(name), in, out),
         shape_(packed_shape(shape)),
         channels_(shape.channels),
         relu_(relu),
         dropout_(dropout),
         weights_(weights),
-        few_channels_(runs_few_channels(shape, *in, dropout.has_value())) {
+        few_channels_(few_channels) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
   }
 
@@ -163,6 +163,7 @@ class PackedProduct final : public ProductOp {
     FewChannels few = few_channels_pass(plain_shape(), relu_, weights_, *in_, *out_, pass);
     few.function = function;
     few.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
+    if (dropout_ && pass.training) few.dropout = dropout_mask(*dropout_, out_->channels, pass);
     check(launch_few_channels(few, pass.stream), "a convolution");
   }
 
@@ -266,8 +267,9 @@ class PackedProduct final : public ProductOp {
 std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape& shape, bool relu,
                                                const std::optional<FusedDropout>& dropout,
                                                const ProductWeights& weights, Tensor* in,
-                                               Tensor* out) {
-  return std::make_unique<PackedProduct>(std::move(name), shape, relu, dropout, weights, in, out);
+                                               Tensor* out, bool few_channels) {
+  return std::make_unique<PackedProduct>(std::move(name), shape, relu, dropout, weights, in, out,
+                                         few_channels);
 }
 
 }  // namespace sweetspot::engine::cuda

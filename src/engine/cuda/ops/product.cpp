@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/random.h"
+#include "engine/cuda/kernels/few_outputs.h"
 #include "engine/cuda/ops/packed_tiles.h"
 
 namespace sweetspot::engine::cuda {
@@ -50,6 +51,23 @@ bool choose_on_chip(const Chip& chip, GemmPart& part) {
   return part.kind == GemmKind::weights || part.gradient_slices > 1 || !few;
 }
 
+// Whether the forward pass with few filters has its own kernel.
+bool runs_few_filters(const Chip& chip, const ConvShape& shape, const Tensor& out, bool dropout,
+                      std::int64_t micro_batch, Math math) {
+  if (dropout || on_chip_supports(shape) || !few_outputs_support(shape, out.channels, false))
+    return false;
+  const FewOutputs few =
+      few_outputs_part(shape, out.channels, static_cast<int>(micro_batch), false);
+  // Fewer would leave most of the chip idle.
+  constexpr std::int64_t many_positions = 64;  // per multiprocessor
+  if (few.positions < many_positions * chip.multiprocessors) return false;
+  const ProductSize plain{few.positions, shape.filters, shape.depth(), dense(shape)};
+  // Products with few columns take less than expected, above all in fp32.
+  const double margin = math == Math::fp32 ? 1.7 : 1.2;
+  return margin * few_outputs_clocks(few, chip.multiprocessors) <
+         expected_clocks(chip, plain, choose_tiles(chip, plain, math), math);
+}
+
 }  // namespace
 
 bool runs_on_chip(const Chip& chip, const ConvShape& shape) {
@@ -64,14 +82,14 @@ class Product final : public ProductOp {
  public:
   Product(std::string name, const ConvShape& shape, bool relu,
           const std::optional<FusedDropout>& dropout, const ProductWeights& weights, Tensor* in,
-          Tensor* out, const Chip& chip)
+          Tensor* out, bool few_channels, const Chip& chip)
       : ProductOp(std::move(name), in, out),
         chip_(chip),
         shape_(shape),
         relu_(relu),
         dropout_(dropout),
         weights_(weights),
-        few_channels_(runs_few_channels(shape, *in, dropout.has_value())) {
+        few_channels_(few_channels) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
     // Only the on-chip kernels add slices of a gradient.
     out->sliceable = on_chip_samples(chip, GemmKind::data, shape, 1, 1) > 0 &&
@@ -80,13 +98,16 @@ class Product final : public ProductOp {
 
   std::string method() const override {
     return product_method(shape_, relu_, dropout_.has_value()) +
-           (few_channels_ || few_weights_ ? ", few channels" : "");
+           (few_channels_ || few_weights_ ? ", few channels" : "") +
+           (few_filters_ ? ", few filters" : "");
   }
 
   void claim(Planner& planner) override {
     const std::int64_t count = planner.micro_batch();
     forward_ = choose_tiles(chip_, forward_size(count), planner.math());
-    if (!few_channels_) claim_scratch(planner, forward_, forward_size(count));
+    few_filters_ = !few_channels_ && runs_few_filters(chip_, shape_, *out_, dropout_.has_value(),
+                                                      count, planner.math());
+    if (!few_channels_ && !few_filters_) claim_scratch(planner, forward_, forward_size(count));
     if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
     data_ = choose_tiles(chip_, data_size(count), planner.math());
@@ -132,9 +153,11 @@ class Product final : public ProductOp {
     if (few_channels_) {
       FewChannels few = few_channels_pass(shape_, relu_, weights_, *in_, *out_, pass);
       few.code = part.code, few.function = function;
+      if (dropout_ && pass.training) few.dropout = dropout_mask(*dropout_, out_->channels, pass);
       check(launch_few_channels(few, pass.stream), "a convolution");
       return;
     }
+    if (few_filters_) return forward_few_filters(pass, part);
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
     if (first_ && first_->merged_forward(pass)) {
       one_sample_a_block(part, pass.count);
@@ -261,6 +284,14 @@ class Product final : public ProductOp {
     check(launch_few_channels_weights(few, pass.stream), "a convolution's weight gradient");
   }
 
+  void forward_few_filters(const Pass& pass, const GemmPart& part) const {
+    FewOutputs few = few_outputs_part(shape_, out_->channels, pass.count, false);
+    few.input = part.input, few.weights = part.weights, few.bias = part.bias;
+    few.relu = relu_, few.function = function, few.code = part.code;
+    few.value = part.value, few.value_terms = part.value_terms;
+    check(launch_few_outputs(few, pass.stream), "a convolution");
+  }
+
   static void one_sample_a_block(GemmPart& part, int blocks) {
     part.tile = TileKind::on_chip, part.tiles_m = part.tiles_n = part.split_depth = 1;
     part.splits = blocks;
@@ -309,7 +340,7 @@ class Product final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   core::Bytes code_ = 0;
-  bool coded_ = false, wide_slices_ = false, few_weights_ = false;
+  bool coded_ = false, wide_slices_ = false, few_weights_ = false, few_filters_ = false;
   TileChoice forward_, data_;
   WeightGradient choice_;
   PartialGradients partials_;
@@ -364,8 +395,8 @@ GemmPart product_part(const ConvShape& s, int count) {
   return part;
 }
 
-bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout) {
-  return !dropout && few_channels_support(shape, in.channels);
+bool runs_few_channels(const ConvShape& shape, const Tensor& in, Math math) {
+  return few_channels_support(shape, in.channels, math);
 }
 
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
@@ -382,8 +413,9 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
 bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
                                 Math math, bool packed) {
   // A product computes a tile of 32 channels in the time of this many.
-  const int terms = packed_terms(math), most = packed ? 2 * terms : terms > 1 ? 8 : 6;
-  return in.channels <= most && few_channels_gradient_support(shape, in.channels) &&
+  const bool strided = !few_outputs_support(shape, in.channels, true);
+  const int most = packed ? (strided ? 2 : 3) * packed_terms(math) : most_gradient_channels;
+  return in.channels <= most && (!strided || few_channels_gradient_support(shape, in.channels)) &&
          !on_chip_supports(shape) && out.gradient_slices == 1 && out.gradient_terms.terms == 0 &&
          in.gradient_terms.terms == 0;
 }
@@ -392,6 +424,15 @@ void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& wei
                                const Tensor& in, const Tensor& out, const std::uint8_t* code,
                                Pass& pass) {
   pass.flush();
+  if (few_outputs_support(shape, in.channels, true)) {
+    FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true);
+    few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+    few.let_through = code, few.scale = in.gradient_scale;
+    few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
+    few.input_gradient = pass.at(in.gradient);
+    check(launch_few_outputs(few, pass.stream), "a convolution's gradient");
+    return;
+  }
   FewChannelsGradient few = few_channels_gradient_part(shape, in.channels, pass.count);
   few.gradient = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
   few.code = code, few.scale = in.gradient_scale, few.input_function = in.gradient_function;
@@ -452,8 +493,9 @@ void set_weight_gradient(GemmPart& part, const WeightGradient& choice) {
 std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* in, Tensor* out,
-                                        const Chip& chip) {
-  return std::make_unique<Product>(std::move(name), shape, relu, dropout, weights, in, out, chip);
+                                        bool few_channels, const Chip& chip) {
+  return std::make_unique<Product>(std::move(name), shape, relu, dropout, weights, in, out,
+                                   few_channels, chip);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -64,16 +64,16 @@ class ProductOp : public Op {
 std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* in, Tensor* out,
-                                        const Chip& chip);
+                                        bool few_channels, const Chip& chip);
 
 // The same with operands packed in memory: the input and the kernel by the forward pass, which
 // keeps them for the backward pass if they are small; the gradient by the latter.
 std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape& shape, bool relu,
                                                const std::optional<FusedDropout>& dropout,
                                                const ProductWeights& weights, Tensor* in,
-                                               Tensor* out);
+                                               Tensor* out, bool few_channels);
 // Whether the forward pass over few channels has its own kernel, and that kernel.
-bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout);
+bool runs_few_channels(const ConvShape& shape, const Tensor& in, Math math);
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass);
 // The same for the input's gradient, from floats, which competes with a product or with a packed
