@@ -136,10 +136,9 @@ class Dense final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (bf16_) return rounded_weights(pass).round(pass, part, parts);
-    const bool needed = narrow_ || (wants_input_gradient && pass.training);
-    if (!transposes_ || by_panels_ || !needed) return;
-    transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
-                      pass.shared + shared_offset, part, parts);
+    if (keeps_transpose(pass))
+      transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
+                        transposed_panel_at(pass, 0), part, parts);
   }
 
   void update_part(const Pass& pass, const Update& update, int thread, int part,
@@ -153,9 +152,13 @@ class Dense final : public Op {
       make_weights(pass, thread, {n, k, depth}, packed, piece, false);
       update.apply(offset(n, k), count, piece);
       if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, k + depth);
+      if (!bf16_ && keeps_transpose(pass))
+        for (std::int64_t row = k; row < k + depth; row += unit)
+          transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
+                         transposed_panel_at(pass, row / panel * panel));
     });
   }
-  bool prepares_in_update() const override { return bf16_; }
+  bool prepares_in_update() const override { return true; }
 
   Range late_weights() const override {
     const auto begin = static_cast<std::int64_t>(g_.weights);
@@ -163,6 +166,14 @@ class Dense final : public Op {
   }
 
  private:
+  // In fp32.
+  bool keeps_transpose(const Pass& pass) const {
+    return transposes_ && !by_panels_ && (narrow_ || (wants_input_gradient && pass.training));
+  }
+  float* transposed_panel_at(const Pass& pass, std::int64_t row) const {
+    return pass.shared + shared_offset + row * g_.columns;
+  }
+
   // The rows of all samples are stored one after another.
   std::int64_t all_rows(const Pass& pass) const { return pass.count * g_.rows; }
   // Whether a part has some rows of each product, and not some columns.
@@ -376,7 +387,7 @@ class Dense final : public Op {
                 for (std::int64_t k = begin; k < end; k += panel)
                   multiply_gradients(pass, mine.begin + first, rows, k,
                                      by_panels_ ? transposed + (k - begin) * g_.columns
-                                                : pass.shared + shared_offset + k * g_.columns);
+                                                : transposed_panel_at(pass, k));
               });
   }
 
