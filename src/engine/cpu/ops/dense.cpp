@@ -16,8 +16,12 @@ namespace {
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
 constexpr std::int64_t gradient_chunk = WeightChunks::most_floats;
-// Up to here the input gradient is cheaper without transposing the weights.
+// Up to here the input gradient is cheaper without transposing the weights, unless the columns are
+// even fewer: each of its elements is then a sum over all lanes of a few registers.
 constexpr std::int64_t few_rows = 16;
+bool pays_to_transpose(const DenseGeometry& g, std::int64_t rows) {
+  return rows > std::min(few_rows, g.columns / unit);
+}
 
 // Weights that a step should not write to memory once more: a panel at a time is transposed in
 // cache where it is used.
@@ -54,7 +58,7 @@ class Dense final : public Op {
         most_rows_(micro_batch * g_.rows),
         split_(g_.depth, g_.columns, most_rows_),
         splits_(g_.wants_input_gradient && split_.pays() && !pays_in_bf16(g_, most_rows_)),
-        transposes_(most_rows_ > few_rows),
+        transposes_(pays_to_transpose(g_, most_rows_)),
         bf16_(pays_in_bf16(g_, most_rows_)),
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
