@@ -400,7 +400,7 @@ class Dense final : public Op {
                           const float* weights) const {
     Multiply m{};
     m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
-    m.segments = 1, m.run = narrow_ ? g_.outputs : g_.columns;
+    m.segments = 1, m.run = g_.outputs;  // the gradients of the padding are zero
     m.b = weights, m.width = std::min(panel, g_.depth - k);
     m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
     m.c_unit_stride = unit;
