@@ -123,6 +123,45 @@ std::vector<float> activated(Function function, const std::vector<float>& x) {
   return y;
 }
 
+TEST(MultiplyPooled, IsTheProductAndThenItsPool) {
+  const core::Random random(7, core::Purpose::dropout, 1, 1);
+  std::uint64_t drawn = 0;
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values)
+      value = static_cast<float>(static_cast<std::int32_t>(random.words(drawn++)[0])) * 0x1p-31f;
+    return values;
+  };
+  for (const std::int64_t windows : {1, 2, 3, 7})
+    for (std::int64_t width = unit; width <= panel; width += unit)
+      for (const bool relu : {false, true}) {
+        const std::int64_t rows = 4 * windows, run = 5, depth = 2 * run;
+        const auto a = numbers(rows + 3 + run), b = numbers(depth * width), bias = numbers(width);
+        std::vector<std::int32_t> offsets(static_cast<std::size_t>(rows));
+        for (std::size_t r = 0; r < offsets.size(); ++r) offsets[r] = static_cast<std::int32_t>(r);
+        const std::vector<std::int32_t> segments{0, 3};
+        Multiply m{};
+        m.a = a.data(), m.row_offsets = offsets.data(), m.rows = rows;
+        m.segment_offsets = segments.data(), m.segments = 2, m.run = run;
+        m.b = b.data(), m.width = width, m.bias = relu ? bias.data() : nullptr;
+        const auto count = static_cast<std::size_t>(windows * width);
+        std::vector<float> sums(4 * count), expected(count), out(count);
+        std::vector<std::uint8_t> expected_winner(count), winner(count);
+
+        Multiply stored = m;
+        stored.c = sums.data(), stored.c_row_stride = unit, stored.c_unit_stride = rows * unit;
+        kernels().multiply(stored);
+        for (std::int64_t n = 0; n < width; n += unit)
+          kernels().pool_windows({sums.data() + n * rows, windows, 4, relu,
+                                  expected.data() + n * windows,
+                                  expected_winner.data() + n * windows});
+        m.relu = relu;
+        kernels().multiply_pooled({m, windows, windows * unit, out.data(), winner.data()});
+        EXPECT_EQ(out, expected) << windows << " windows, " << width << " columns";
+        EXPECT_EQ(winner, expected_winner);
+      }
+}
+
 TEST(Activate, IsTheFunctionToAFewUnitsInTheLastPlace) {
   const std::vector<float> x = many_sizes();
   const std::vector<float> tanh = activated(Function::tanh, x),

@@ -38,7 +38,7 @@ class RanksTrain : public ::testing::TestWithParam<std::string> {
   double tolerance() const { return adaptive() ? 1e-3 : 1e-5; }
 
   // If a ReLU after batch normalisation is nearly 0, rounding decides, and training diverges.
-  int updates() const { return GetParam() == "norm-blocks" ? 3 : 20; }
+  int updates() const { return GetParam() == "norm-blocks" ? 3 : GetParam() == "mobile" ? 10 : 20; }
 
   TrainerOptions options() const {
     TrainerOptions options;

@@ -109,6 +109,38 @@ TEST(Plans, CanBeSwitchedInMidTraining) {
     EXPECT_NEAR(switched[step], expected[step], 1e-4 * expected[0]);
 }
 
+// An update leaves the transposed weights and zeroed partial gradients for the next step, unless
+// something else comes in between.
+TEST(Preparation, IsRepeatedWhenTheUpdateHasNotDoneIt) {
+  for (const char* name : {"small-cnn", "paper-cnn"}) {
+    const model::Network network = model::load_network(name);
+    const GoldenBatch batch(network, true, 50, 0);
+    TrainerOptions several;
+    several.threads = 3;
+    const auto trainer = cpu::make_trainer(network, several);
+    const auto expect_as_fresh = [&](const char* what, std::int64_t micro_batch) {
+      const auto fresh = cpu::make_trainer(network, {});
+      fresh->restore(trainer->checkpoint());
+      fresh->step(batch.view(), micro_batch);
+      trainer->step(batch.view(), micro_batch);
+      EXPECT_EQ(trainer->checkpoint().weights, fresh->checkpoint().weights) << name << ", " << what;
+    };
+    expect_as_fresh("first", 50);
+    expect_as_fresh("next", 50);
+    expect_as_fresh("another executor", 25);
+    expect_as_fresh("the first one again", 50);
+    trainer->accumulate(batch.view(), 50);
+    expect_as_fresh("gradients of the same executor in between", 50);
+    std::vector<Variable> half = trainer->variables();
+    for (Variable& variable : half)
+      for (float& value : variable.values) value /= 2;
+    trainer->assign(half);
+    expect_as_fresh("assigned", 50);
+    for (float& weight : trainer->trainable_weights()) weight *= 1.5f;
+    expect_as_fresh("written by others", 50);
+  }
+}
+
 TEST(Seed, DecidesWeightsAndDropout) {
   const model::Network network = model::load_network("paper-cnn");
   const GoldenBatch batch(network, true, 10, 0);

@@ -338,6 +338,14 @@ class Compiler {
     return block > 1 && samples_in_cache(stage.begin, i + 1) < block;
   }
 
+  // The loss, and what has no weights before it. With a convolution it would not be known which
+  // time is forward's.
+  void set_with_backward(Stage& last) const {
+    last.with_backward = program_.training && !last.whole && last.block == 1;
+    for (std::size_t i = last.begin; i < last.end; ++i)
+      last.with_backward &= program_.ops[i]->slot_floats == 0;
+  }
+
   void make_stages() {
     // The convolutions of a stage need the same number of samples at once; a change starts a new
     // stage. Their inputs are kept in the arena anyway.
@@ -365,6 +373,7 @@ class Compiler {
       stage.made_from = made_from(stage);
       program_.block = std::max(program_.block, stage.block);
     }
+    set_with_backward(program_.stages.back());
     std::int64_t at = 0;
     for (const auto& op : program_.ops) {
       const Range late = op->late_weights();

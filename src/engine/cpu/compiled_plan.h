@@ -16,6 +16,7 @@ struct Stage {
   bool whole;
   std::int64_t samples = 1;  // that go through each operation together
   std::int64_t block = 1;    // they begin at a multiple of this, and are as many, but for the last
+  bool with_backward = false;  // the last one: a sample's forward and backward are one
   // After this stage, backward has computed the gradients of all weights from here on.
   std::int64_t made_from = 0;
 };

@@ -95,7 +95,7 @@ Executor::Executor(Program program, Team& team) : program_(std::move(program)), 
   scratch_ = core::Buffer(memory[core::Use::workspace] - shared_bytes, core::Use::workspace);
   shared_ = core::Buffer(shared_bytes, core::Use::workspace);
   slots_ = core::Buffer(memory[core::Use::gradients], core::Use::gradients);
-  next_ = std::make_unique<Counter[]>(2 * program_.stages.size() * members());
+  next_ = std::make_unique<Counter[]>(2 * counters());
 }
 
 Pass Executor::pass() const {
@@ -111,9 +111,11 @@ Pass Executor::pass() const {
   return pass;
 }
 
-void Executor::reset_counters() {
-  for (std::size_t i = 0; i < 2 * program_.stages.size() * members(); ++i)
-    next_[i].taken.store(0, std::memory_order_relaxed);
+void Executor::take_fresh_counters() { half_ = 1 - half_; }
+
+void Executor::reset_counters(int member) {
+  for (std::size_t i = static_cast<std::size_t>(member); i < counters(); i += members())
+    next_[(1 - half_) * counters() + i].taken.store(0, std::memory_order_relaxed);
 }
 
 template <class Visit>
@@ -123,7 +125,7 @@ void Executor::each_of(std::int64_t count, std::int64_t grab, std::size_t counte
     const int owner = (member + i) % team_.size();
     const Range range = share(count, owner, team_.size());
     std::atomic<std::int64_t>& taken =
-        next_[counter * members() + static_cast<std::size_t>(owner)].taken;
+        next_[half_ * counters() + counter * members() + static_cast<std::size_t>(owner)].taken;
     for (std::int64_t begin;
          (begin = range.begin + taken.fetch_add(grab, std::memory_order_relaxed)) < range.end;)
       visit(Range{begin, std::min(begin + grab, range.end)});
@@ -133,15 +135,18 @@ void Executor::each_of(std::int64_t count, std::int64_t grab, std::size_t counte
 template <class Make>
 void Executor::run(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
                    StepResult& times, Make make_told) {
-  reset_counters();
+  take_fresh_counters();
   const Clock::time_point start = Clock::now();
   Clock::time_point forward_end, backward_end;
   pass.adds = !first;
   if (last != Last::update) sums = nullptr;
   pass.late_gradients = first && last == Last::update && !sums;
+  const bool prepares = first && !is_prepared(pass);
+  slots_are_clear_ = false;
   auto work = [&](int member) {
     auto told = make_told(member);
-    if (first) {
+    reset_counters(member);
+    if (prepares) {
       prepare(pass, member, told);
       clear_slots(pass, member);
       told.did(program_.operation_count());
@@ -160,9 +165,11 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
       finish(pass, update, member, told);
   };
   team_.run(work);
-  if (last == Last::update)
+  if (last == Last::update) {
     prepared_version_ =
         pass.late_gradients ? std::optional(pass.weights_version + 1) : std::nullopt;
+    slots_are_clear_ = pass.late_gradients && clears_in_update();
+  }
   times.forward += forward_end - start;
   times.backward += backward_end - forward_end;
   times.update += Clock::now() - backward_end;
@@ -192,9 +199,10 @@ void Executor::update_only(Pass& pass, const Update& update, GradientSums& sums)
 }
 
 void Executor::evaluate(Pass& pass) {
-  reset_counters();
+  take_fresh_counters();
   auto work = [&](int member) {
     NoTimer nobody;
+    reset_counters(member);
     prepare(pass, member, nobody);
     team_.barrier();
     forward(pass, member, nobody);
@@ -210,6 +218,20 @@ void Executor::prepare(const Pass& pass, int member, OperationTimer& told) {
     program_.ops[i]->prepare_part(pass, member, team_.size());
     told.did(program_.operation_of[i]);
   }
+}
+
+// What operations prepare is in their shared memory.
+bool Executor::is_prepared(const Pass& pass) const {
+  return prepared_version_ == pass.weights_version &&
+         (slots_are_clear_ || program_.slot_floats == 0) &&
+         std::ranges::all_of(program_.ops, [](const auto& op) {
+           return op->shared_floats == 0 || op->prepares_in_update();
+         });
+}
+
+// Which slots begin without zeros depends on the samples of the next micro-batch.
+bool Executor::clears_in_update() const {
+  return std::ranges::none_of(program_.ops, [](const auto& op) { return op->begins_slots(); });
 }
 
 void Executor::clear_slots(const Pass& pass, int member) const {
@@ -230,6 +252,7 @@ void Executor::forward(const Pass& pass, int member, OperationTimer& told) {
   const std::int64_t grab = std::clamp<std::int64_t>(pass.count / (team_.size() * 8), 1, 8);
   for (std::size_t s = 0; s < program_.stages.size(); ++s) {
     const Stage& stage = program_.stages[s];
+    if (stage.with_backward && pass.training) break;
     if (stage.whole) {
       Op& op = *program_.ops[stage.begin];
       for (int phase = 0; phase < op.forward_phases(); ++phase) {
@@ -345,10 +368,12 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
       const Range all = samples_of({blocks * slot / slots, blocks * (slot + 1) / slots},
                                    program_.block, pass.count);
       each_group(all, stage, [&](const Range& samples) {
-        for (std::size_t i = begin; i < stage.end; ++i)
-          if (program_.ops[i]->repeated) {
+        for (std::size_t i = stage.with_backward ? stage.begin : begin; i < stage.end; ++i)
+          if (stage.with_backward || program_.ops[i]->repeated) {
+            if (stage.with_backward) told.phase(&Times::forward);
             program_.ops[i]->forward_some(pass, samples, member);
             told.did(program_.operation_of[i]);
+            told.phase(&Times::backward);
           }
         const SlotPart part{samples, slot, samples.begin == all.begin, samples.end == all.end};
         for (std::size_t i = stage.end; i-- > begin;) {
@@ -357,6 +382,7 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
         }
       });
     });
+    if (pass.late_gradients && s == last_backward_stage()) break;  // finish() waits
     team_.barrier();
     told.waited();
     hand_over(stage);
@@ -389,20 +415,37 @@ void Executor::update_with(const Pass& pass, const Update& update, GradientSums&
 
 template <class OperationTimer>
 void Executor::finish(const Pass& pass, const Update* update, int member, OperationTimer& told) {
-  gather(pass, 0, program_.ops.size(), member, told);
-  if (!update) return;
-  team_.barrier();
-  told.waited();
-  if (pass.late_gradients) {
-    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      program_.ops[i]->update_part(pass, *update, member, member, team_.size());
-      told.did(program_.operation_of[i]);
-    }
-    for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
-  } else {
+  const auto wait = [&] {
+    team_.barrier();
+    told.waited();
+  };
+  if (!pass.late_gradients) {
+    gather(pass, 0, program_.ops.size(), member, told);
+    if (!update) return;
+    wait();
     apply(*update, {0, program_.weights.trainable_floats()}, pass, member);
+    told.did(program_.operation_count());
+    return;
   }
+  // Dense layers do not need what the other members still do in the last stage of backward.
+  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+    program_.ops[i]->update_part(pass, *update, member, member, team_.size());
+    told.did(program_.operation_of[i]);
+  }
+  if (!program_.stages[last_backward_stage()].whole) wait();
+  if (program_.slot_floats > 0) {
+    gather(pass, 0, program_.ops.size(), member, told);
+    wait();
+  }
+  for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
+  if (clears_in_update()) clear_slots(pass, member);
   told.did(program_.operation_count());
+}
+
+std::size_t Executor::last_backward_stage() const {
+  std::size_t s = 0;
+  while (program_.stages[s].end <= program_.first_trainable) ++s;
+  return s;
 }
 
 // Every member takes whole units of the range.

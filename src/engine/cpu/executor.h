@@ -64,14 +64,22 @@ class Executor {
   void update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
                    OperationTimer& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
-  void reset_counters();
+  // Before the team starts: the other half of the counters, which are zero.
+  void take_fresh_counters();
+  // Zeroes a member's own counters of the half that no one uses now.
+  void reset_counters(int member);
+  // Whether the update has left everything as prepare() and clear_slots() would.
+  bool is_prepared(const Pass& pass) const;
   // Zeros for a batch's first micro-batch, where operations add from the beginning.
   void clear_slots(const Pass& pass, int member) const;
+  bool clears_in_update() const;
+  std::size_t last_backward_stage() const;
   // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,
   // whose data are in its caches, then the rest of the others'.
   template <class Visit>
   void each_of(std::int64_t count, std::int64_t grab, std::size_t counter, int member, Visit visit);
   std::size_t members() const { return static_cast<std::size_t>(team_.size()); }
+  std::size_t counters() const { return 2 * program_.stages.size() * members(); }
 
   Program program_;
   Team& team_;
@@ -82,7 +90,11 @@ class Executor {
   Range bucket_{0, 0};  // of gradients that the members apply
   // Of the weights that an update has prepared for the next step.
   std::optional<std::uint64_t> prepared_version_;
-  std::unique_ptr<Counter[]> next_;  // per stage's forward and backward, one for each member
+  bool slots_are_clear_ = false;
+  // Per stage's forward and backward, one for each member; all of that twice. A member zeroes its
+  // own: a line that another core has written takes longer.
+  std::unique_ptr<Counter[]> next_;
+  std::size_t half_ = 0;
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -50,6 +50,10 @@ class Assigner {
   std::int64_t backward(std::int64_t stage) const {
     return 2 * static_cast<std::int64_t>(program_.stages.size()) - 1 - stage;
   }
+  // When a stage has read its inputs for the last time in forward.
+  std::int64_t forward_end(std::int64_t stage) const {
+    return program_.stages[static_cast<std::size_t>(stage)].with_backward ? backward(stage) : stage;
+  }
   std::int64_t update() const { return 2 * static_cast<std::int64_t>(program_.stages.size()); }
 
   std::size_t producer(const Tensor& tensor) const {
@@ -72,7 +76,7 @@ class Assigner {
     program_.shared_floats += round_up(op.shared_floats, unit);
     op.slot_offset = program_.slot_floats, program_.slot_floats += round_up(op.slot_floats, unit);
     put_in_scratch(op.temporary);
-    put_in_arena(op.passing, stage, stage);
+    put_in_arena(op.passing, stage, forward_end(stage));
     if (program_.training || is_loss)
       put_in_arena(op.kept, stage, is_loss ? update() : backward(stage));
     else
@@ -109,7 +113,10 @@ class Assigner {
     if (begin == end && !keeps)
       put_in_scratch(tensor.value, samples_at_once(producer), true);
     else
-      put_in_arena(tensor.value, begin, !keeps ? end : to.late() ? update() : backward(begin));
+      put_in_arena(tensor.value, begin,
+                   !keeps      ? forward_end(end)
+                   : to.late() ? update()
+                               : backward(begin));
   }
 
   std::int64_t samples_at_once(std::size_t op) const {

@@ -98,6 +98,17 @@ struct PoolWindows {
   std::uint8_t* winner;  // (windows, unit)
 };
 
+// A product whose rows are windows of 2×2 positions, one after another, each pooled as above. It
+// has row offsets, and neither adds nor C.
+constexpr int pooled_slots = 4;
+struct PooledProduct {
+  Multiply product;
+  std::int64_t windows;
+  std::int64_t unit_stride;  // between the units of the outputs
+  float* out;
+  std::uint8_t* winner;
+};
+
 // The gradient of a pooled convolution is zero at all but one position of each window, so its
 // backward passes visit only the winners: a quarter of the arithmetic for 2×2 windows.
 struct Winners {
@@ -185,6 +196,7 @@ struct Kernels {
   void (*dot)(const Dot&);
   void (*narrow)(const Narrow&);
   void (*pool_windows)(const PoolWindows&);
+  void (*multiply_pooled)(const PooledProduct&);
   // Zeroes gradients (windows, unit) that no winner takes and adds the rest to bias[unit].
   void (*mask_gradients)(float* gradients, const std::uint8_t* winner, std::int64_t windows,
                          float* bias);

@@ -108,23 +108,33 @@ void dot(const Dot& d) {
 
 #include "engine/cpu/kernels/narrow.inl"
 
+// The largest of the values of a window, and its index.
+struct Best {
+  vec value;
+  ivec index;
+
+  void compare(vec x, int s) {
+    const ivec wins = x > value;
+    value = wins ? x : value;
+    index = wins ? ivec{} + s : index;
+  }
+  void finish(bool relu, float* out, std::uint8_t* winner) {
+    if (relu) {
+      const ivec stops = value <= vec{};  // a NaN passes
+      value = stops ? vec{} : value;
+      index = stops ? ivec{} + no_gradient : index;
+    }
+    store(out, value);
+    *reinterpret_cast<bvec_unaligned*>(winner) = __builtin_convertvector(index, bvec);
+  }
+};
+
 inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* out,
                        std::uint8_t* winners, int v) {
-  vec best = load(in + v);
-  ivec winner{};
-  for (std::int64_t s = 1; s < slots; ++s) {
-    const vec x = load(in + s * 16 + v);
-    const ivec wins = x > best;
-    best = wins ? x : best;
-    winner = wins ? ivec{} + static_cast<std::int32_t>(s) : winner;
-  }
-  if (relu) {
-    const ivec stops = best <= vec{};  // a NaN passes
-    best = stops ? vec{} : best;
-    winner = stops ? ivec{} + no_gradient : winner;
-  }
-  store(out + v, best);
-  *reinterpret_cast<bvec_unaligned*>(winners + v) = __builtin_convertvector(winner, bvec);
+  Best best{load(in + v), {}};
+  for (std::int64_t s = 1; s < slots; ++s)
+    best.compare(load(in + s * 16 + v), static_cast<int>(s));
+  best.finish(relu, out + v, winners + v);
 }
 
 void pool_windows(const PoolWindows& given) {
@@ -133,6 +143,8 @@ void pool_windows(const PoolWindows& given) {
     for (int v = 0; v < 16; v += lanes)
       pool_lanes(p.in + w * p.slots * 16, p.slots, p.relu, p.out + w * 16, p.winner + w * 16, v);
 }
+
+#include "engine/cpu/kernels/pooled_product.inl"
 
 void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t windows,
                     float* bias) {
@@ -428,6 +440,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    dot,
                                    narrow,
                                    pool_windows,
+                                   multiply_pooled,
                                    mask_gradients,
                                    sparse_weights,
                                    sparse_data,

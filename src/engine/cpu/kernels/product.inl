@@ -16,31 +16,13 @@ struct Block {
   bool begins, ends;  // the sums
 };
 
-template <class Math, int rows, int units>
-inline void multiply_tile(Product<typename Math::Operand> m, Block block, std::int64_t first,
-                          std::int64_t column) {
-  constexpr int n = units * vectors, together = Math::together;
-  const typename Math::Operand* a[rows];
-  float* c[rows];
-  vec sum[rows][n];
-#pragma GCC unroll 24
-  for (int r = 0; r < rows; ++r) {
-    a[r] = m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
-    c[r] = m.c + column / 16 * m.c_unit_stride +
-           (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
-  }
-  if (block.begins) {
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
-  } else {
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v)
-        sum[r][v] = load(c[r] + v / vectors * m.c_unit_stride + v % vectors * lanes);
-  }
+// Adds products to the sums of rows whose first elements `a` points to, for n registers of columns.
+template <class Math, int rows, int n>
+[[gnu::always_inline]] inline void add_products(const Product<typename Math::Operand>& m,
+                                                const Block& block, std::int64_t column,
+                                                const typename Math::Operand* const (&a)[rows],
+                                                vec (&sum)[rows][n]) {
+  constexpr int together = Math::together;
   const std::int64_t b_rows = (m.run + together - 1) / together, b_stride = m.width * together;
   const typename Math::Operand* b =
       m.b + column * together + (block.first * b_rows + block.from / together) * b_stride;
@@ -64,6 +46,34 @@ inline void multiply_tile(Product<typename Math::Operand> m, Block block, std::i
       }
     }
   }
+}
+
+template <class Math, int rows, int units>
+inline void multiply_tile(Product<typename Math::Operand> m, Block block, std::int64_t first,
+                          std::int64_t column) {
+  constexpr int n = units * vectors;
+  const typename Math::Operand* a[rows];
+  float* c[rows];
+  vec sum[rows][n];
+#pragma GCC unroll 24
+  for (int r = 0; r < rows; ++r) {
+    a[r] = m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
+    c[r] = m.c + column / 16 * m.c_unit_stride +
+           (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
+  }
+  if (block.begins) {
+#pragma GCC unroll 24
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
+  } else {
+#pragma GCC unroll 24
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < n; ++v)
+        sum[r][v] = load(c[r] + v / vectors * m.c_unit_stride + v % vectors * lanes);
+  }
+  add_products<Math>(m, block, column, a, sum);
   if (m.relu && block.ends)
 #pragma GCC unroll 24
     for (int r = 0; r < rows; ++r)

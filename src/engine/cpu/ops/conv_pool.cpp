@@ -31,6 +31,12 @@ bool direct_on_tiles(const ConvGeometry& g) {
   return g.tiles && g.out.positions() >= rows && g.depth() >= depth;
 }
 
+// If the weights of a panel stay in the L1 cache; else the products divide them into blocks.
+bool fits_registers(const ConvGeometry& g) {
+  constexpr std::int64_t cached_floats = 12 * 1024;
+  return g.slots() == pooled_slots && g.depth() * std::min(panel, g.columns()) <= cached_floats;
+}
+
 class ConvPool final : public Op {
  public:
   ConvPool(std::string name, const ConvGeometry& geometry, std::int64_t micro_batch, Tensor* in,
@@ -51,8 +57,10 @@ class ConvPool final : public Op {
     rounds_forward_ = winograd_ ? winograd_->bf16() : g_.tiles ? direct_on_tiles(g_) : g_.bf16;
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
-    rows_at_ = winograd_ ? scratch.add(winograd_->scratch_bytes())
-                         : scratch.add_floats(chunk_ * g_.slots() * g_.columns());
+    pools_in_registers_ = !winograd_ && !rounds_forward_ && fits_registers(g_);
+    rows_at_ = winograd_             ? scratch.add(winograd_->scratch_bytes())
+               : pools_in_registers_ ? 0
+                                     : scratch.add_floats(chunk_ * g_.slots() * g_.columns());
     offsets_at_ = scratch.add_floats(windows_);
     gradients_at_ = scratch.add_floats(windows_);
     frame_gradient_at_ =
@@ -225,6 +233,7 @@ class ConvPool final : public Op {
 
   void forward_direct(const Pass& pass, const float* frame, std::byte* scratch, float* out,
                       std::uint8_t* winner) const {
+    if (pools_in_registers_) return forward_pooled(pass, frame, out, winner);
     if (!rounds_forward_)
       return forward_chunks<float>(pass, frame, pass.weights + g_.weights, g_.depth(),
                                    pass.kernels->multiply, scratch, out, winner);
@@ -232,6 +241,21 @@ class ConvPool final : public Op {
     pass.bf16->round(frame, input_.frame_numbers(), rounded);
     forward_chunks<Bf16>(pass, rounded, forward_weights(pass), input_.rounded_depth(),
                          pass.bf16->multiply, scratch, out, winner);
+  }
+
+  void forward_pooled(const Pass& pass, const float* frame, float* out,
+                      std::uint8_t* winner) const {
+    PooledProduct p{};
+    p.windows = windows_, p.unit_stride = windows_ * unit;
+    input_.point(p.product, frame, 0, windows_ * g_.slots());
+    p.product.relu = g_.relu;
+    for (std::int64_t n = 0; n < g_.columns(); n += panel) {
+      p.product.b = pass.weights + g_.weights + n * g_.depth();
+      p.product.width = std::min(panel, g_.columns() - n);
+      p.product.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+      p.out = out + n * windows_, p.winner = winner + n * windows_;
+      pass.kernels->multiply_pooled(p);
+    }
   }
 
   template <class Operand>
@@ -362,7 +386,7 @@ class ConvPool final : public Op {
   ConvGeometry g_;
   std::int64_t windows_, chunk_, samples_ = 1;
   ConvInput input_;
-  bool in_pairs_, rounds_forward_;
+  bool in_pairs_, rounds_forward_, pools_in_registers_;
   std::optional<Winograd> winograd_;
   std::optional<RoundedWinners> rounded_;
   std::int64_t transposed_floats_;

@@ -16,8 +16,12 @@ namespace {
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
 constexpr std::int64_t gradient_chunk = WeightChunks::most_floats;
-// Up to here the input gradient is cheaper without transposing the weights.
+// Up to here the input gradient is cheaper without transposing the weights, unless the columns are
+// even fewer: each of its elements is then a sum over all lanes of a few registers.
 constexpr std::int64_t few_rows = 16;
+bool pays_to_transpose(const DenseGeometry& g, std::int64_t rows) {
+  return rows > std::min(few_rows, g.columns / unit);
+}
 
 // Weights that a step should not write to memory once more: a panel at a time is transposed in
 // cache where it is used.
@@ -54,7 +58,7 @@ class Dense final : public Op {
         most_rows_(micro_batch * g_.rows),
         split_(g_.depth, g_.columns, most_rows_),
         splits_(g_.wants_input_gradient && split_.pays() && !pays_in_bf16(g_, most_rows_)),
-        transposes_(most_rows_ > few_rows),
+        transposes_(pays_to_transpose(g_, most_rows_)),
         bf16_(pays_in_bf16(g_, most_rows_)),
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
@@ -136,10 +140,9 @@ class Dense final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (bf16_) return rounded_weights(pass).round(pass, part, parts);
-    const bool needed = narrow_ || (wants_input_gradient && pass.training);
-    if (!transposes_ || by_panels_ || !needed) return;
-    transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
-                      pass.shared + shared_offset, part, parts);
+    if (keeps_transpose(pass))
+      transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
+                        transposed_panel_at(pass, 0), part, parts);
   }
 
   void update_part(const Pass& pass, const Update& update, int thread, int part,
@@ -153,9 +156,13 @@ class Dense final : public Op {
       make_weights(pass, thread, {n, k, depth}, packed, piece, false);
       update.apply(offset(n, k), count, piece);
       if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, k + depth);
+      if (!bf16_ && keeps_transpose(pass))
+        for (std::int64_t row = k; row < k + depth; row += unit)
+          transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
+                         transposed_panel_at(pass, row / panel * panel));
     });
   }
-  bool prepares_in_update() const override { return bf16_; }
+  bool prepares_in_update() const override { return true; }
 
   Range late_weights() const override {
     const auto begin = static_cast<std::int64_t>(g_.weights);
@@ -163,6 +170,14 @@ class Dense final : public Op {
   }
 
  private:
+  // In fp32.
+  bool keeps_transpose(const Pass& pass) const {
+    return transposes_ && !by_panels_ && (narrow_ || (wants_input_gradient && pass.training));
+  }
+  float* transposed_panel_at(const Pass& pass, std::int64_t row) const {
+    return pass.shared + shared_offset + row * g_.columns;
+  }
+
   // The rows of all samples are stored one after another.
   std::int64_t all_rows(const Pass& pass) const { return pass.count * g_.rows; }
   // Whether a part has some rows of each product, and not some columns.
@@ -376,7 +391,7 @@ class Dense final : public Op {
                 for (std::int64_t k = begin; k < end; k += panel)
                   multiply_gradients(pass, mine.begin + first, rows, k,
                                      by_panels_ ? transposed + (k - begin) * g_.columns
-                                                : pass.shared + shared_offset + k * g_.columns);
+                                                : transposed_panel_at(pass, k));
               });
   }
 
@@ -385,7 +400,7 @@ class Dense final : public Op {
                           const float* weights) const {
     Multiply m{};
     m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
-    m.segments = 1, m.run = narrow_ ? g_.outputs : g_.columns;
+    m.segments = 1, m.run = g_.outputs;  // the gradients of the padding are zero
     m.b = weights, m.width = std::min(panel, g_.depth - k);
     m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
     m.c_unit_stride = unit;

@@ -91,15 +91,22 @@ void each_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, std
         visit_tile(n, cut, {k, std::min(k + step, depth)});
 }
 
+struct MatrixSize {
+  std::int64_t depth, columns;
+};
+// Rows [k, k + unit) of the panel at column n of a weight matrix as columns of their panel.
+inline void transpose_tile(const Pass& pass, const float* weights, const MatrixSize& size,
+                           std::int64_t k, std::int64_t n, float* to) {
+  const std::int64_t first = k / panel * panel, to_width = std::min(panel, size.depth - first);
+  const std::int64_t width = std::min(panel, size.columns - n);
+  pass.kernels->transpose(weights + n * size.depth + k * width, width, unit, width,
+                          to + n * to_width + k - first, to_width);
+}
 // Rows [k, k + unit) of a weight matrix (depth, columns) as columns of their panel.
 inline void transpose_rows(const Pass& pass, const float* weights, std::int64_t depth,
                            std::int64_t columns, std::int64_t k, float* to) {
-  const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
-  for (std::int64_t n = 0; n < columns; n += panel) {
-    const std::int64_t width = std::min(panel, columns - n);
-    pass.kernels->transpose(weights + n * depth + k * width, width, unit, width,
-                            to + n * to_width + k - first, to_width);
-  }
+  for (std::int64_t n = 0; n < columns; n += panel)
+    transpose_tile(pass, weights, {depth, columns}, k, n, to);
 }
 // Some units of all rows, in panels.
 inline void transpose_weights(const Pass& pass, const float* weights, std::int64_t depth,
@@ -110,9 +117,6 @@ inline void transpose_weights(const Pass& pass, const float* weights, std::int64
 }
 
 // The same in bf16, pairs of columns: rows [k, k + unit) of the panel at column n into theirs.
-struct MatrixSize {
-  std::int64_t depth, columns;
-};
 inline void round_transposed_tile(const Pass& pass, const float* weights, const MatrixSize& size,
                                   std::int64_t k, std::int64_t n, Bf16* to) {
   const std::int64_t first = k / panel * panel, to_width = std::min(panel, size.depth - first);
