@@ -1,17 +1,22 @@
 // Products of tiles whose rows are samples (sample_tiles.h). Included after tiles.inl.
 
-// Sums are tiles 0 to 3. Two tiles of each side alternate, and each sum of a group is stored just
+// Sums are tiles 0 to 3, of a position's units side by side. Each sum of a group is stored just
 // before its tile begins the next group's: loads, multiplications and stores overlap even on a CPU
 // that does not rename tiles.
-template <class Tiles, int i>
+template <int i, int across>
+inline float* tap_sum(const TapProduct& p, const TapGroup& group) {
+  return p.c + group.c[i / across] + i % across * p.c_next;
+}
+template <class Tiles, int i, int across>
 inline void end_tap_sum(const TapProduct& p, const TapGroup* group) {
-  if (group && group->c[i] >= 0) Tiles::template store<i>(p.c + group->c[i], 4 * p.c_row);
+  if (group && group->c[i / across] >= 0)
+    Tiles::template store<i>(tap_sum<i, across>(p, *group), 4 * p.c_row);
 }
 // A group's sums begin with zeros, or with what earlier groups of channels have summed.
-template <class Tiles, int i>
+template <class Tiles, int i, int across>
 inline void begin_tap_sum(const TapProduct& p, const TapGroup& group, bool adds) {
-  if (adds && group.c[i] >= 0)
-    Tiles::template load<i>(p.c + group.c[i], 4 * p.c_row);
+  if (adds && group.c[i / across] >= 0)
+    Tiles::template load<i>(tap_sum<i, across>(p, group), 4 * p.c_row);
   else
     Tiles::template zero<i>();
 }
@@ -20,25 +25,26 @@ struct TapChange {
   const TapGroup *before, *group;
   bool adds;
 };
-template <class Tiles, int i>
+template <class Tiles, int i, int across>
 inline void change_tap_sum(const TapProduct& p, const TapChange& change) {
-  end_tap_sum<Tiles, i>(p, change.before);
-  begin_tap_sum<Tiles, i>(p, *change.group, change.adds);
+  end_tap_sum<Tiles, i, across>(p, change.before);
+  begin_tap_sum<Tiles, i, across>(p, *change.group, change.adds);
 }
+
+// Four positions: two tiles of each side alternate.
 template <class Tiles, int i, bool begins>
 inline void add_tap(const TapProduct& p, const TapChange& change, const Bf16* a, bool first) {
   Tiles::template load<4 + i % 2>(a, 2 * p.a_row);
-  if constexpr (begins) change_tap_sum<Tiles, i>(p, change);
+  if constexpr (begins) change_tap_sum<Tiles, i, 1>(p, change);
   if (first)
     Tiles::template multiply<i, 4 + i % 2, 6>();
   else
     Tiles::template multiply<i, 4 + i % 2, 7>();
 }
-
 // `first`: the right side is tile 6, else 7.
 template <class Tiles, bool begins>
-inline void add_taps(const TapProduct& p, const TapChange& change, const Bf16* a,
-                     const TapStep& step, const Bf16* b, bool first) {
+inline void add_four_taps(const TapProduct& p, const TapChange& change, const Bf16* a,
+                          const TapStep& step, const Bf16* b, bool first) {
   if (first)
     Tiles::template load<6>(b + step.b, 2 * tile_channels);
   else
@@ -49,17 +55,37 @@ inline void add_taps(const TapProduct& p, const TapChange& change, const Bf16* a
   add_tap<Tiles, 3, begins>(p, change, a + step.a[3], first);
 }
 
-// Large kernels: all groups of outputs with one group of channels before the next, whose weights,
-// and the inputs of neighbouring outputs, then stay in the L1 cache. With few taps it would cost
-// more to load and store the sums so often.
-constexpr std::int32_t many_taps = 12;
+// Two positions and two units.
+template <class Tiles, bool begins>
+inline void add_two_by_two(const TapProduct& p, const TapChange& change, const Bf16* a,
+                           const TapStep& step, const Bf16* b) {
+  constexpr std::int64_t bytes = 2 * tile_channels;
+  Tiles::template load<4>(a + step.a[0], 2 * p.a_row);
+  Tiles::template load<6>(b + step.b, bytes);
+  if constexpr (begins) change_tap_sum<Tiles, 0, 2>(p, change);
+  Tiles::template multiply<0, 4, 6>();
+  Tiles::template load<7>(b + step.b + p.b_next, bytes);
+  if constexpr (begins) change_tap_sum<Tiles, 1, 2>(p, change);
+  Tiles::template multiply<1, 4, 7>();
+  Tiles::template load<5>(a + step.a[1], 2 * p.a_row);
+  if constexpr (begins) change_tap_sum<Tiles, 2, 2>(p, change);
+  Tiles::template multiply<2, 5, 6>();
+  if constexpr (begins) change_tap_sum<Tiles, 3, 2>(p, change);
+  Tiles::template multiply<3, 5, 7>();
+}
 
-template <class Tiles>
-void taps_on_tiles(const TapProduct& given) {
-  const TapProduct p = given;
-  if (p.configures) Tiles::configure(static_cast<int>(p.samples));
-  const bool by_channels = p.group_count > 0 && p.groups[0].steps >= many_taps;
-  const std::int64_t rounds = by_channels ? p.channel_groups : 1,
+template <class Tiles, int across, bool begins>
+inline void add_taps(const TapProduct& p, const TapChange& change, const Bf16* a,
+                     const TapStep& step, const Bf16* b, bool first) {
+  if constexpr (across == 2)
+    add_two_by_two<Tiles, begins>(p, change, a, step, b);
+  else
+    add_four_taps<Tiles, begins>(p, change, a, step, b, first);
+}
+
+template <class Tiles, int across>
+inline void add_tap_products(const TapProduct& p) {
+  const std::int64_t rounds = p.by_channels ? p.channel_groups : 1,
                      at_once = p.channel_groups / rounds;
   TapChange change{};
   bool first = true;
@@ -69,28 +95,35 @@ void taps_on_tiles(const TapProduct& given) {
       const std::int32_t count = p.groups[i].steps;
       change.group = p.groups + i, change.adds = round > 0;
       if (count == 0) {
-        change_tap_sum<Tiles, 0>(p, change);
-        change_tap_sum<Tiles, 1>(p, change);
-        change_tap_sum<Tiles, 2>(p, change);
-        change_tap_sum<Tiles, 3>(p, change);
+        change_tap_sum<Tiles, 0, across>(p, change);
+        change_tap_sum<Tiles, 1, across>(p, change);
+        change_tap_sum<Tiles, 2, across>(p, change);
+        change_tap_sum<Tiles, 3, across>(p, change);
       }
       for (std::int64_t g = round; g < round + at_once; ++g) {
         const Bf16* a = p.a + g * p.a_group;
         const Bf16* b = p.b + g * p.b_group;
         std::int32_t s = 0;
         if (g == round && count > 0) {
-          add_taps<Tiles, true>(p, change, a, steps[0], b, first);
+          add_taps<Tiles, across, true>(p, change, a, steps[0], b, first);
           first = !first, s = 1;
         }
         for (; s < count; ++s, first = !first)
-          add_taps<Tiles, false>(p, change, a, steps[s], b, first);
+          add_taps<Tiles, across, false>(p, change, a, steps[s], b, first);
       }
       change.before = change.group;
     }
-  end_tap_sum<Tiles, 0>(p, change.before);
-  end_tap_sum<Tiles, 1>(p, change.before);
-  end_tap_sum<Tiles, 2>(p, change.before);
-  end_tap_sum<Tiles, 3>(p, change.before);
+  end_tap_sum<Tiles, 0, across>(p, change.before);
+  end_tap_sum<Tiles, 1, across>(p, change.before);
+  end_tap_sum<Tiles, 2, across>(p, change.before);
+  end_tap_sum<Tiles, 3, across>(p, change.before);
+}
+
+template <class Tiles>
+void taps_on_tiles(const TapProduct& given) {
+  const TapProduct p = given;
+  if (p.configures) Tiles::configure(static_cast<int>(p.samples));
+  p.across == 2 ? add_tap_products<Tiles, 2>(p) : add_tap_products<Tiles, 1>(p);
 }
 
 // The same for pairs.

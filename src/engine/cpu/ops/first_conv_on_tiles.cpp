@@ -244,7 +244,7 @@ class FirstConvOnTiles final : public BlockwiseOp {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     TapProduct p{};
     p.a = numbers(memory, patches_at_), p.a_row = patch_.row, p.a_group = tile_channels;
-    p.b_group = tile_size, p.channel_groups = patch_.tiles();
+    p.b_group = tile_size, p.channel_groups = patch_.tiles(), p.across = 1;
     p.steps = steps_.data(), p.samples = samples.end - samples.begin;
     p.c = reinterpret_cast<float*>(memory + sums_at_), p.c_row = unit;
     PoolTiles pool{};
