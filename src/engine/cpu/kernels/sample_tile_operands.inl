@@ -136,7 +136,7 @@ void patches(const PatchPlaces& given) {
   const std::int64_t left = p.row - (p.lines - 1) * p.run;
   const __mmask32 rest = first_numbers(left);
   Bf16* to = p.to;
-  for (std::int64_t i = 0; i < p.places; ++i, to += (tile_samples - p.samples) * p.row) {
+  for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
     const Bf16* from = p.frames + p.offsets[i];
     for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row) {
       if (left > 32 || p.run > 32)

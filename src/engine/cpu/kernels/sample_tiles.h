@@ -95,8 +95,8 @@ struct PatchPlaces {
   std::int64_t frame_stride, line_stride;
   const std::int32_t* offsets;  // of each place
   std::int64_t places, lines, run, samples;
-  Bf16* to;  // (places, 16, row)
-  std::int64_t row;
+  Bf16* to;  // (places, rows, row)
+  std::int64_t rows, row;
 };
 
 // What each tap of a first layer reads of one sample, for all outputs of some rows.
