@@ -177,6 +177,49 @@ TEST_P(Bf16Kernels, PutGradientsWhereTheWinnersAre) {
     }
 }
 
+// Patches of one and two registers, an odd number of windows, more taps than accumulators.
+TEST_P(Bf16Kernels, MultiplyWinnersWithWhatTheyRead) {
+  const std::int64_t slots = 4, stride = 2 * unit;
+  for (const std::int64_t row : {32, 64})
+    for (const std::int64_t windows : {1, 6, 9}) {
+      const std::int64_t taps = row == 32 ? 7 : 21;
+      const std::vector<Bf16> patches = rounded_numbers(windows * row, 9);
+      std::vector<float> gradients = numbers(windows * unit, 10);
+      std::vector<std::uint8_t> winners;
+      for (std::int64_t i = 0; i < windows * unit; ++i) {
+        winners.push_back(i % 5 == 4 ? cpu::no_gradient : static_cast<std::uint8_t>(i % 5));
+        if (i % 5 == 4) gradients[static_cast<std::size_t>(i)] = 0;
+      }
+      std::vector<std::int32_t> slot_offsets(16), tap_offsets;
+      for (std::int32_t s = 0; s < slots; ++s) slot_offsets[static_cast<std::size_t>(s)] = 3 * s;
+      for (std::int64_t t = 0; t < taps; ++t)
+        tap_offsets.push_back(static_cast<std::int32_t>(row - 10 - t));
+      std::vector<float> to(static_cast<std::size_t>(taps * stride), 1);
+      bf16().patch_weights({{gradients.data(), winners.data(), windows},
+                            patches.data(),
+                            row,
+                            slot_offsets.data(),
+                            tap_offsets.data(),
+                            taps,
+                            to.data(),
+                            stride});
+      for (std::int64_t t = 0; t < taps; ++t)
+        for (std::int64_t c = 0; c < stride; ++c) {
+          double sum = 1;
+          for (std::int64_t w = 0; w < windows && c < unit; ++w) {
+            const auto at = static_cast<std::size_t>(w * unit + c);
+            if (winners[at] == cpu::no_gradient) continue;
+            sum +=
+                static_cast<double>(rounded(gradients[at])) *
+                value(patches[static_cast<std::size_t>(w * row + slot_offsets[winners[at]] +
+                                                       tap_offsets[static_cast<std::size_t>(t)])]);
+          }
+          ASSERT_NEAR(to[static_cast<std::size_t>(t * stride + c)], sum, sum_tolerance * 10)
+              << row << " " << windows << " " << t << " " << c;
+        }
+    }
+}
+
 TrainerOptions in_bf16(const model::Network& network, int threads = 1) {
   TrainerOptions options;
   options.loss = model::natural_loss(network);
