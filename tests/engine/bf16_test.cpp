@@ -220,6 +220,40 @@ TEST_P(Bf16Kernels, MultiplyWinnersWithWhatTheyRead) {
     }
 }
 
+// Windows that do not fill groups of three, an odd run, with and without bias and ReLU.
+TEST_P(Bf16Kernels, PoolProductsInRegistersBitForBit) {
+  const std::int64_t windows = 7, rows = 4 * windows, run = 3, segments = 2;
+  const std::vector<Bf16> frame = rounded_numbers(rows * 2 + 40, 11);
+  const std::vector<std::int32_t> segment_offsets{0, 17};
+  std::vector<std::int32_t> offsets;
+  for (std::int32_t r = 0; r < rows; ++r) offsets.push_back(r * 2);
+  for (const std::int64_t width : {unit, 2 * unit})
+    for (const bool plain : {false, true}) {
+      std::vector<Bf16> weights = rounded_numbers(segments * (run + 1) * width, 12);
+      const std::vector<float> bias = numbers(width, 13);
+      cpu::PooledProduct p{};
+      p.product.a = frame.data(), p.product.rows = rows, p.product.row_offsets = offsets.data();
+      p.product.segments = segments, p.product.segment_offsets = segment_offsets.data();
+      p.product.run = run, p.product.b = weights.data(), p.product.width = width;
+      p.product.bias = plain ? nullptr : bias.data(), p.product.relu = !plain;
+      const auto size = static_cast<std::size_t>(windows * width);
+      std::vector<float> out(size, -1), wanted(size);
+      std::vector<std::uint8_t> winner(size, 77), wanted_winner(size);
+      p.out = out.data(), p.winner = winner.data(), p.unit_stride = windows * unit;
+      bf16().multiply_pooled(p);
+      std::vector<float> sums(static_cast<std::size_t>(rows * width));
+      cpu::Product<Bf16> m = p.product;
+      m.relu = false, m.c = sums.data(), m.c_row_stride = unit, m.c_unit_stride = rows * unit;
+      cpu::kernels_avx512bf16.multiply(m);
+      for (std::int64_t u = 0; u < width / unit; ++u)
+        cpu::kernels().pool_windows({sums.data() + u * rows * unit, windows, 4, p.product.relu,
+                                     wanted.data() + u * windows * unit,
+                                     wanted_winner.data() + u * windows * unit});
+      EXPECT_EQ(out, wanted) << width << " " << plain;
+      EXPECT_EQ(winner, wanted_winner) << width << " " << plain;
+    }
+}
+
 TrainerOptions in_bf16(const model::Network& network, int threads = 1) {
   TrainerOptions options;
   options.loss = model::natural_loss(network);

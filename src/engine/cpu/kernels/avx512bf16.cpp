@@ -383,6 +383,7 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
 #include "engine/cpu/kernels/sample_tile_operands.inl"
 //
 #include "engine/cpu/kernels/patch_weights.inl"
+#include "engine/cpu/kernels/pooled_product.inl"
 
 }  // namespace
 
@@ -391,6 +392,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     false,
     multiply,
     outer,
+    multiply_pooled,
     round,
     pair,
     pair_rows,

@@ -28,6 +28,14 @@ struct WindowGradients {
   const std::uint8_t* winner;  // (windows, unit)
   std::int64_t windows;
 };
+// A product whose rows are windows of four slots, with bias, pooled in registers: (windows, unit)
+// for each unit of up to two. Its `c` and its strides are not used.
+struct PooledProduct {
+  Product<Bf16> product;
+  float* out;
+  std::uint8_t* winner;
+  std::int64_t unit_stride;  // of both
+};
 // The gradients of one unit's winners, at any number of windows, times what they read.
 struct PatchWeights {
   WindowGradients from;
@@ -67,6 +75,7 @@ struct Bf16Kernels {
   bool tiles;  // both products run on tiles; all else is no faster than in fp32
   void (*multiply)(const Product<Bf16>&);
   void (*outer)(const OuterProduct<Bf16>&);
+  void (*multiply_pooled)(const PooledProduct&);
 
   // Any count.
   void (*round)(const float* from, std::int64_t count, Bf16* to);

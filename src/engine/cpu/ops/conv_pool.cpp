@@ -268,8 +268,22 @@ class ConvPool final : public Op {
                                    pass.kernels->multiply, scratch, out, winner);
     auto* rounded = reinterpret_cast<Bf16*>(scratch + rounded_at_);
     pass.bf16->round(frame, input_.frame_numbers(), rounded);
+    if (pools_in_registers()) return forward_pooled(pass, rounded, out, winner);
     forward_chunks<Bf16>(pass, rounded, forward_weights(pass), input_.rounded_depth(),
                          pass.bf16->multiply, scratch, out, winner);
+  }
+
+  // One or two units, whose weights stay in the L1 cache.
+  bool pools_in_registers() const {
+    return g_.raw_input && !g_.tiles && g_.slots() == 4 && g_.columns() <= 2 * unit;
+  }
+  void forward_pooled(const Pass& pass, const Bf16* frame, float* out, std::uint8_t* winner) const {
+    PooledProduct p{};
+    input_.point(p.product, frame, 0, g_.out.positions());
+    p.product.b = forward_weights(pass), p.product.width = g_.columns();
+    p.product.bias = g_.bias ? pass.weights + *g_.bias : nullptr, p.product.relu = g_.relu;
+    p.out = out, p.winner = winner, p.unit_stride = windows_ * unit;
+    pass.bf16->multiply_pooled(p);
   }
 
   template <class Operand>
