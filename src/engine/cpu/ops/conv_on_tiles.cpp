@@ -341,9 +341,9 @@ class ConvOnTiles final : public BlockwiseOp {
           all <= most_chunks * pairs_at_once ? pieces(all, pairs_at_once) : 1;
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
         for (std::int64_t i = 0; i < p.group_count; ++i) {
-          const WeightTile tile = weight_tile(u, first + i, n);
-          const std::vector<PairStep>& steps =
-              tables_.pair_steps[static_cast<std::size_t>(first + i)];
+          const std::int64_t tap = tables_.tap_order[static_cast<std::size_t>(first + i)];
+          const WeightTile tile = weight_tile(u, tap, n);
+          const std::vector<PairStep>& steps = tables_.pair_steps[static_cast<std::size_t>(tap)];
           const Range some =
               share(std::ssize(steps), static_cast<int>(chunk), static_cast<int>(chunks));
           groups[static_cast<std::size_t>(i)] = {steps.data() + some.begin, some.end - some.begin,

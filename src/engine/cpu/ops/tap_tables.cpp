@@ -94,6 +94,11 @@ class Taps {
     for (std::int64_t y = 0; y < g_.out.height; ++y)
       for (std::int64_t x = 0; x < g_.out.width; x += 2)
         to.output_pairs.push_back({output_at(y, x), output_at(y, x + 1)});
+    // Pairs of outputs begin at every other one, two strides apart.
+    for (std::int64_t phase = 0; phase < 2 * g_.strides.width; ++phase)
+      each_tap([&](std::int64_t tap, std::int64_t, std::int64_t kx) {
+        if (kx % (2 * g_.strides.width) == phase) to.tap_order.push_back(tap);
+      });
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> found;
     each_tap([&](std::int64_t, std::int64_t ky, std::int64_t kx) {
       std::vector<PairStep>& steps = to.pair_steps.emplace_back();

@@ -26,6 +26,7 @@ struct TapTables {
   // what is multiplied for each tap.
   std::vector<PlacePair> output_pairs, place_pairs;
   std::vector<std::vector<PairStep>> pair_steps;
+  std::vector<std::int64_t> tap_order;  // those that read the same pairs of places together
 };
 
 // `sums_of`: forward sums go to as many tiles in turn. `place_floats`: from the gradient of one
