@@ -177,6 +177,83 @@ TEST_P(Bf16Kernels, PutGradientsWhereTheWinnersAre) {
     }
 }
 
+// Patches of one and two registers, an odd number of windows, more taps than accumulators.
+TEST_P(Bf16Kernels, MultiplyWinnersWithWhatTheyRead) {
+  const std::int64_t slots = 4, stride = 2 * unit;
+  for (const std::int64_t row : {32, 64})
+    for (const std::int64_t windows : {1, 6, 9}) {
+      const std::int64_t taps = row == 32 ? 7 : 21;
+      const std::vector<Bf16> patches = rounded_numbers(windows * row, 9);
+      std::vector<float> gradients = numbers(windows * unit, 10);
+      std::vector<std::uint8_t> winners;
+      for (std::int64_t i = 0; i < windows * unit; ++i) {
+        winners.push_back(i % 5 == 4 ? cpu::no_gradient : static_cast<std::uint8_t>(i % 5));
+        if (i % 5 == 4) gradients[static_cast<std::size_t>(i)] = 0;
+      }
+      std::vector<std::int32_t> slot_offsets(16), tap_offsets;
+      for (std::int32_t s = 0; s < slots; ++s) slot_offsets[static_cast<std::size_t>(s)] = 3 * s;
+      for (std::int64_t t = 0; t < taps; ++t)
+        tap_offsets.push_back(static_cast<std::int32_t>(row - 10 - t));
+      std::vector<float> to(static_cast<std::size_t>(taps * stride), 1);
+      bf16().patch_weights({{gradients.data(), winners.data(), windows},
+                            patches.data(),
+                            row,
+                            slot_offsets.data(),
+                            tap_offsets.data(),
+                            taps,
+                            to.data(),
+                            stride});
+      for (std::int64_t t = 0; t < taps; ++t)
+        for (std::int64_t c = 0; c < stride; ++c) {
+          double sum = 1;
+          for (std::int64_t w = 0; w < windows && c < unit; ++w) {
+            const auto at = static_cast<std::size_t>(w * unit + c);
+            if (winners[at] == cpu::no_gradient) continue;
+            sum +=
+                static_cast<double>(rounded(gradients[at])) *
+                value(patches[static_cast<std::size_t>(w * row + slot_offsets[winners[at]] +
+                                                       tap_offsets[static_cast<std::size_t>(t)])]);
+          }
+          ASSERT_NEAR(to[static_cast<std::size_t>(t * stride + c)], sum, sum_tolerance * 10)
+              << row << " " << windows << " " << t << " " << c;
+        }
+    }
+}
+
+// Windows that do not fill groups of three, an odd run, with and without bias and ReLU.
+TEST_P(Bf16Kernels, PoolProductsInRegistersBitForBit) {
+  const std::int64_t windows = 7, rows = 4 * windows, run = 3, segments = 2;
+  const std::vector<Bf16> frame = rounded_numbers(rows * 2 + 40, 11);
+  const std::vector<std::int32_t> segment_offsets{0, 17};
+  std::vector<std::int32_t> offsets;
+  for (std::int32_t r = 0; r < rows; ++r) offsets.push_back(r * 2);
+  for (const std::int64_t width : {unit, 2 * unit})
+    for (const bool plain : {false, true}) {
+      std::vector<Bf16> weights = rounded_numbers(segments * (run + 1) * width, 12);
+      const std::vector<float> bias = numbers(width, 13);
+      cpu::PooledPairs p{};
+      p.product.a = frame.data(), p.product.rows = rows, p.product.row_offsets = offsets.data();
+      p.product.segments = segments, p.product.segment_offsets = segment_offsets.data();
+      p.product.run = run, p.product.b = weights.data(), p.product.width = width;
+      p.product.bias = plain ? nullptr : bias.data(), p.product.relu = !plain;
+      const auto size = static_cast<std::size_t>(windows * width);
+      std::vector<float> out(size, -1), wanted(size);
+      std::vector<std::uint8_t> winner(size, 77), wanted_winner(size);
+      p.out = out.data(), p.winner = winner.data(), p.unit_stride = windows * unit;
+      bf16().multiply_pooled(p);
+      std::vector<float> sums(static_cast<std::size_t>(rows * width));
+      cpu::Product<Bf16> m = p.product;
+      m.relu = false, m.c = sums.data(), m.c_row_stride = unit, m.c_unit_stride = rows * unit;
+      cpu::kernels_avx512bf16.multiply(m);
+      for (std::int64_t u = 0; u < width / unit; ++u)
+        cpu::kernels().pool_windows({sums.data() + u * rows * unit, windows, 4, p.product.relu,
+                                     wanted.data() + u * windows * unit,
+                                     wanted_winner.data() + u * windows * unit});
+      EXPECT_EQ(out, wanted) << width << " " << plain;
+      EXPECT_EQ(winner, wanted_winner) << width << " " << plain;
+    }
+}
+
 TrainerOptions in_bf16(const model::Network& network, int threads = 1) {
   TrainerOptions options;
   options.loss = model::natural_loss(network);

@@ -1,5 +1,6 @@
 // Convolutions on tiles whose rows are samples, of shapes at every edge: padding, strides, windows
-// that do not fill groups of four, units and samples that do not fill tiles.
+// that do not fill groups of four, units and samples that do not fill tiles. And first layers
+// without tiles.
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -168,6 +169,24 @@ TEST_P(Bf16SampleTiles, AreTheSameBitForBitWhateverTheThreads) {
   }
 }
 
+class Bf16FirstLayers : public Bf16SampleTiles {};
+
+// Without tiles: patches of windows that fill one register or two, or more, one unit or several.
+TEST_P(Bf16FirstLayers, HaveTheGradientsOfFp32) {
+  const Shape& shape = std::get<1>(GetParam());
+  const model::Network network = network_of(shape);
+  TrainerOptions options;
+  options.precision = Precision::bf16;
+  EXPECT_EQ(operations_with("in bf16", *cpu::plan(network, options, 8, false)), 1);
+  for (const std::int64_t samples : {1, 9}) {
+    SCOPED_TRACE(samples);
+    const Result expected = train(shape, network, Precision::fp32, 1, samples, samples);
+    const Result found = train(shape, network, Precision::bf16, 2, samples, samples);
+    EXPECT_NEAR(found.loss, expected.loss, 2e-3 * expected.loss);
+    expect_near(found.gradients, expected.gradients, 2e-2);
+  }
+}
+
 class Bf16TileChain : public WithSet<::testing::TestWithParam<const char*>> {
   std::string set() const override { return GetParam(); }
 };
@@ -211,6 +230,22 @@ constexpr Shape shapes[] = {
     {"point", 4, 5, 3, 40, {1, 1}, 130, {1, 1}, "valid", {2, 2}, "linear"},
     {"larger_than_the_image", 3, 3, 2, 24, {5, 5}, 18, {1, 1}, "same"},
 };
+constexpr Shape first_shapes[] = {
+    {"one_register", 12, 14, 1, 0, {4, 4}, 32, {1, 1}, "valid", {2, 2}},
+    {"padded", 9, 11, 1, 0, {3, 3}, 20, {1, 1}, "same", {2, 2}},
+    {"two_registers", 11, 10, 1, 0, {5, 5}, 6, {1, 1}, "same", {2, 2}},
+    {"rgb", 8, 10, 3, 0, {3, 3}, 40, {1, 1}, "same", {2, 2}},
+    {"strided", 13, 12, 1, 0, {2, 3}, 17, {2, 1}, "valid", {2, 3}, "linear"},
+    {"odd_window", 10, 9, 2, 0, {2, 2}, 17, {1, 1}, "valid", {3, 1}},
+    {"large_patch", 12, 12, 4, 0, {4, 4}, 16, {1, 1}, "valid", {2, 2}},
+    {"one_column", 14, 9, 1, 0, {3, 1}, 70, {1, 1}, "valid", {2, 1}},
+};
+INSTANTIATE_TEST_SUITE_P(Shapes, Bf16FirstLayers,
+                         ::testing::Combine(::testing::Values("avx512bf16"),
+                                            ::testing::ValuesIn(first_shapes)),
+                         [](const auto& both) {
+                           return std::string(std::get<1>(both.param).name);
+                         });
 INSTANTIATE_TEST_SUITE_P(Shapes, Bf16SampleTiles,
                          ::testing::Combine(::testing::Values("amx", "emulated"),
                                             ::testing::ValuesIn(shapes)),

@@ -381,6 +381,9 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
 }
 
 #include "engine/cpu/kernels/sample_tile_operands.inl"
+//
+#include "engine/cpu/kernels/patch_weights.inl"
+#include "engine/cpu/kernels/pooled_pairs.inl"
 
 }  // namespace
 
@@ -389,6 +392,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     false,
     multiply,
     outer,
+    multiply_pooled_pairs,
     round,
     pair,
     pair_rows,
@@ -402,6 +406,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     winners_of_channels,
     winners_of_positions,
     winners_in_pairs,
+    patch_weights,
     sparse_weights,
     sparse_data,
     {side_by_side, winners_side_by_side, gradients_side_by_side, patches, tap_rows, gradient_rows,

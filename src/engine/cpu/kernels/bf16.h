@@ -28,6 +28,25 @@ struct WindowGradients {
   const std::uint8_t* winner;  // (windows, unit)
   std::int64_t windows;
 };
+// A product whose rows are windows of four slots, with bias, pooled in registers: (windows, unit)
+// for each unit of up to two. Its `c` and its strides are not used.
+struct PooledPairs {
+  Product<Bf16> product;
+  float* out;
+  std::uint8_t* winner;
+  std::int64_t unit_stride;  // of both
+};
+// The gradients of one unit's winners, at any number of windows, times what they read.
+struct PatchWeights {
+  WindowGradients from;
+  const Bf16* patches;               // what the positions of each window read: (windows, row)
+  std::int64_t row;                  // 32 or 64
+  const std::int32_t* slot_offsets;  // where each slot, of up to 16, begins in a patch
+  const std::int32_t* tap_offsets;   // and each tap in it
+  std::int64_t taps;
+  float* to;  // adds to (taps, unit)
+  std::int64_t to_stride;
+};
 // Inputs and weights of two units are stored side by side, 32 numbers in pair_units' order, so that
 // one load gets both.
 struct SparseWeights {
@@ -56,6 +75,7 @@ struct Bf16Kernels {
   bool tiles;  // both products run on tiles; all else is no faster than in fp32
   void (*multiply)(const Product<Bf16>&);
   void (*outer)(const OuterProduct<Bf16>&);
+  void (*multiply_pooled)(const PooledPairs&);
 
   // Any count.
   void (*round)(const float* from, std::int64_t count, Bf16* to);
@@ -67,8 +87,8 @@ struct Bf16Kernels {
   // to (columns / 2, rows, 2) = from (rows, columns)ᵀ; both counts are multiples of unit.
   void (*transpose_pairs)(const float* from, std::int64_t from_stride, std::int64_t rows,
                           std::int64_t columns, Bf16* to, std::int64_t to_stride);
-  // The same for 16 rows from (columns / 16, rows / 2, 16, 2), as pair_rows makes it; strides of the
-  // first two.
+  // The same for 16 rows from (columns / 16, rows / 2, 16, 2), as pair_rows makes it; strides of
+  // the first two.
   void (*turn_row_pairs)(const Bf16* from, std::int64_t column_stride, std::int64_t row_stride,
                          std::int64_t columns, Bf16* to, std::int64_t to_stride);
   // to (rows / 16, columns / 32, 16, 32): each tile contiguous; a last tile may lack rows.
@@ -99,6 +119,8 @@ struct Bf16Kernels {
   // to (windows, slots / 2, unit, 2): the gradients of all slots, zero except the winners'; slots
   // is even.
   void (*winners_in_pairs)(const WindowGradients&, std::int64_t slots, Bf16* to);
+  // For windows of up to 16 slots: instead of multiplying what all slots read with such zeros.
+  void (*patch_weights)(const PatchWeights&);
   // For kernels up to 5 wide.
   void (*sparse_weights)(const SparseWeights&);
   void (*sparse_data)(const SparseData&);

@@ -136,7 +136,7 @@ void patches(const PatchPlaces& given) {
   const std::int64_t left = p.row - (p.lines - 1) * p.run;
   const __mmask32 rest = first_numbers(left);
   Bf16* to = p.to;
-  for (std::int64_t i = 0; i < p.places; ++i, to += (tile_samples - p.samples) * p.row) {
+  for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
     const Bf16* from = p.frames + p.offsets[i];
     for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row) {
       if (left > 32 || p.run > 32)
@@ -291,6 +291,28 @@ void turn_places(const PairPlaces& given) {
       });
 }
 
+// The largest of a window's sums, and which one it is.
+struct Best {
+  __m512 value;
+  __m512i winner = _mm512_setzero_si512();
+
+  explicit Best(vec first) : value(first) {}
+  void meet(vec x, std::int64_t slot) {
+    const __mmask16 wins = _mm512_cmp_ps_mask(x, value, _CMP_GT_OQ);
+    value = _mm512_mask_mov_ps(value, wins, x);
+    winner = _mm512_mask_mov_epi32(winner, wins, _mm512_set1_epi32(static_cast<std::int32_t>(slot)));
+  }
+  void stop_negative() {
+    // A NaN passes.
+    const __mmask16 stops = _mm512_cmp_ps_mask(value, _mm512_setzero_ps(), _CMP_LE_OQ);
+    value = _mm512_mask_mov_ps(value, stops, _mm512_setzero_ps());
+    winner = _mm512_mask_mov_epi32(winner, stops, _mm512_set1_epi32(no_gradient));
+  }
+  void put_winner(std::uint8_t* to) const {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(winner));
+  }
+};
+
 // `fixed_slots`: how many a window has; 0: any.
 template <int fixed_slots, bool tiled>
 inline void pool_tiles(const PoolTiles& given) {
@@ -304,31 +326,18 @@ inline void pool_tiles(const PoolTiles& given) {
     std::uint8_t* winners = p.winner + w * (tiled ? tile_floats : 16);
     for (std::int64_t s = 0; s < p.samples; ++s, sums += 16, out += p.out_stride,
                       row += tile_channels, winners += tiled ? 16 : p.winner_stride) {
-      __m512 best = load(sums);
-      __m512i winner = _mm512_setzero_si512();
+      Best best(load(sums));
 #pragma GCC unroll 4
-      for (std::int64_t i = 1; i < slots; ++i) {
-        const __m512 x = load(sums + i * 256);
-        const __mmask16 wins = _mm512_cmp_ps_mask(x, best, _CMP_GT_OQ);
-        best = _mm512_mask_mov_ps(best, wins, x);
-        winner =
-            _mm512_mask_mov_epi32(winner, wins, _mm512_set1_epi32(static_cast<std::int32_t>(i)));
-      }
-      best = _mm512_add_ps(best, bias);
-      if (p.relu) {
-        // A NaN passes.
-        const __mmask16 stops = _mm512_cmp_ps_mask(best, _mm512_setzero_ps(), _CMP_LE_OQ);
-        best = _mm512_mask_mov_ps(best, stops, _mm512_setzero_ps());
-        winner = _mm512_mask_mov_epi32(winner, stops, _mm512_set1_epi32(no_gradient));
-      }
+      for (std::int64_t i = 1; i < slots; ++i) best.meet(load(sums + i * 256), i);
+      best.value = _mm512_add_ps(best.value, bias);
+      if (p.relu) best.stop_negative();
       if constexpr (!tiled)
-        store(out, best);
+        store(out, best.value);
       else if (p.clears)
-        store_numbers(row, _mm512_zextsi256_si512(rounded(best)));
+        store_numbers(row, _mm512_zextsi256_si512(rounded(best.value)));
       else
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), rounded(best));
-      if (fixed_slots != 1)
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(winners), _mm512_cvtepi32_epi8(winner));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), rounded(best.value));
+      if (fixed_slots != 1) best.put_winner(winners);
     }
   }
 }

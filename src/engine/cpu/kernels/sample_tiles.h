@@ -16,7 +16,9 @@ constexpr std::int64_t tile_samples = 16, tile_channels = 32;
 constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
 constexpr std::int64_t tile_floats = tile_samples * unit;         // of its sums
 
-// Products at up to four positions: Σ over steps and channel groups of A[step.a[i]] · B[step.b].
+// Products at up to four positions with one unit of channels, or at up to two with two of them:
+// Σ over steps and channel groups of A[step.a[i]] · B[step.b]. Two of each side are loaded for four
+// products; four and one are loads enough to wait for.
 struct TapStep {
   std::int32_t a[4], b;
 };
@@ -27,12 +29,15 @@ struct TapGroup {
 struct TapProduct {
   const Bf16 *a, *b;
   std::int64_t a_row, a_group, b_group, channel_groups;
+  int across;           // units of channels: 1 or 2
+  std::int64_t b_next;  // to the second one's weights, in numbers
   const TapStep* steps;
   const TapGroup* groups;
   std::int64_t group_count, samples;
-  bool configures;  // the first of several products without anything else that uses tiles between
+  bool configures;   // the first of several products without anything else that uses tiles between
+  bool by_channels;  // all groups of positions with one group of channels before the next
   float* c;
-  std::int64_t c_row;  // floats from one sample to the next
+  std::int64_t c_row, c_next;  // floats from one sample, one unit to the next
 };
 
 // D (+)= Σ over steps of A · B, for one or two tiles of rows (16 channels of the input, or 16 taps)
@@ -53,7 +58,7 @@ struct PairProduct {
   std::int64_t group_count;
   int down, across;
   bool configures;
-  bool begins;  // with zeros, not with what D has
+  bool begins;                 // with zeros, not with what D has
   std::int64_t d_row, d_next;  // floats from one row, from one tile of rows to the next
 };
 
@@ -90,8 +95,8 @@ struct PatchPlaces {
   std::int64_t frame_stride, line_stride;
   const std::int32_t* offsets;  // of each place
   std::int64_t places, lines, run, samples;
-  Bf16* to;  // (places, 16, row)
-  std::int64_t row;
+  Bf16* to;  // (places, rows, row)
+  std::int64_t rows, row;
 };
 
 // What each tap of a first layer reads of one sample, for all outputs of some rows.

@@ -21,14 +21,19 @@ constexpr std::int64_t most_floats = 64 * 1024;
 // Sums that stay in the L1 cache until they are pooled.
 constexpr std::int64_t sum_tiles = 16;
 constexpr std::int64_t most_taps = 32;  // in one call
+// Kernels of so many taps: all groups of positions with one group of channels before the next,
+// whose weights, and the tiles of neighbouring positions, then stay in the L1 cache. With fewer it
+// would cost more to load and store the sums so often.
+constexpr std::int32_t many_taps = 12;
 // Pairs of outputs whose gradients, of two units, stay in the L1 cache for all taps: 16 KiB. Many
 // pairs would load and store the sums too often.
 constexpr std::int64_t pairs_at_once = 8, most_chunks = 4;
 
-// Windows whose outputs fill whole groups of four.
-std::int64_t windows_of_sums(std::int64_t slots) {
-  const std::int64_t least = 4 / std::gcd(slots, std::int64_t{4});
-  return least * std::max<std::int64_t>(1, sum_tiles / (slots * least));
+// Windows whose outputs, of up to two units, fill whole groups.
+std::int64_t windows_of_sums(std::int64_t slots, std::int64_t units) {
+  const std::int64_t group = units % 2 == 1 ? 4 : 2, least = group / std::gcd(slots, group),
+                     tiles = sum_tiles / std::min<std::int64_t>(units, 2);
+  return least * std::max<std::int64_t>(1, tiles / (slots * least));
 }
 
 struct TileShape {
@@ -52,7 +57,7 @@ class ConvOnTiles final : public BlockwiseOp {
         shape_(g_),
         pooled_(g_.slots() > 1),
         windows_(g_.out.positions() / g_.slots()),
-        sum_windows_(windows_of_sums(g_.slots())),
+        sum_windows_(windows_of_sums(g_.slots(), shape_.out_units)),
         tables_(tap_tables(g_, window_major(g_), sum_windows_ * g_.slots(),
                            in->tiled ? tile_floats : unit)),
         in_group_((g_.in.positions() + 1) * tile_size),
@@ -68,8 +73,9 @@ class ConvOnTiles final : public BlockwiseOp {
     turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
     pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
     together.bytes = scratch.size();
-    working.bytes =
-        aligned(static_cast<core::Bytes>(sum_windows_ * g_.slots() * tile_floats) * sizeof(float));
+    working.bytes = aligned(
+        static_cast<core::Bytes>(std::min<std::int64_t>(shape_.out_units, 2) * sums_of_unit()) *
+        sizeof(float));
     slot_floats = g_.columns() * (g_.depth() + 1);
     shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
   }
@@ -167,6 +173,8 @@ class ConvOnTiles final : public BlockwiseOp {
     return static_cast<std::int64_t>(allocation.bytes / sizeof(float));
   }
 
+  std::int64_t sums_of_unit() const { return sum_windows_ * g_.slots() * tile_floats; }
+
   Bf16* forward_weights(const Pass& pass) const {
     return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
   }
@@ -193,43 +201,51 @@ class ConvOnTiles final : public BlockwiseOp {
 
   // Some of the outputs.
   void multiply(const Block& block, const Piece& piece) const {
-    const TapTables::Products& products = tables_.forward;
-    float* sums = block.sums;
-    const std::int64_t groups = sum_windows_ * g_.slots() / 4;
     TapProduct p{};
     p.a = block.input, p.a_row = tile_channels, p.a_group = in_group_;
-    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.in_groups;
-    p.steps = products.steps.data(), p.samples = block.samples;
-    p.c = sums, p.c_row = unit;
-    PoolTiles pool{};
-    pool.sums = sums, pool.slots = g_.slots(), pool.samples = block.samples, pool.relu = g_.relu;
-    pool.out_stride = floats_between(out_->value);
-    pool.winner_stride = static_cast<std::int64_t>(kept.bytes);
-    auto* winners = block.pass.at<std::uint8_t>(kept, block.first, block.thread);
-    auto* tiles = block.pass.at<Bf16>(out_->value, block.first, block.thread);
-    const std::int64_t tiled_group = (windows_ + 1) * tile_size;
-    if (out_->tiled) clear_last(tiles, tiled_group, shape_.out_groups, piece);
+    p.b_group = shape_.taps * tile_size, p.b_next = shape_.in_groups * p.b_group;
+    p.channel_groups = shape_.in_groups, p.samples = block.samples;
+    p.c = block.sums, p.c_row = unit, p.c_next = sums_of_unit();
+    p.configures = true;
+    if (out_->tiled)
+      clear_last(block.pass.at<Bf16>(out_->value, block.first, block.thread), tiled_group(),
+                 shape_.out_groups, piece);
     const std::int64_t chunks = pieces(windows_, sum_windows_);
-    const Range mine = piece.of(shape_.out_units * chunks);
+    const Range mine = piece.of(shape_.out_groups * chunks);
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-      const std::int64_t u = i / chunks, done = i % chunks * sum_windows_;
-      p.b = forward_weights(block.pass) + u * shape_.in_groups * p.b_group;
-      pool.bias = g_.bias ? block.pass.weights + *g_.bias + u * unit : nullptr;
-      const std::int64_t first = i % chunks * groups;
+      const std::int64_t u = i / chunks * 2, chunk = i % chunks;
+      p.across = u + 1 < shape_.out_units ? 2 : 1;
+      const TapTables::Products& products = tables_.forward.of(p.across);
+      const std::int64_t groups = sum_windows_ * g_.slots() * p.across / 4, first = chunk * groups;
+      p.steps = products.steps.data(), p.by_channels = products.most_steps >= many_taps;
+      p.b = forward_weights(block.pass) + u * p.b_next;
       p.groups = products.groups.data() + first;
-      p.configures = i == mine.begin;
       p.group_count = std::min(groups, std::ssize(products.groups) - first);
       block.pass.bf16->sample_tiles.taps(p);
-      const std::int64_t at = (u * windows_ + done) * position_stride(out_);
-      pool.windows = std::min(sum_windows_, windows_ - done);
-      if (out_->tiled)
-        pool.tiles = tiles + u / 2 * tiled_group + done * tile_size + u % 2 * unit,
-        pool.clears = u % 2 == 0 && u + 1 == shape_.out_units;
-      else
-        pool.out = block.of(out_->value) + at;
-      pool.winner = pooled_ ? winners + at : nullptr;
-      block.pass.bf16->side_by_side.pool(pool);
+      p.configures = false;
+      for (std::int64_t j = 0; j < p.across; ++j) pool(block, u + j, chunk * sum_windows_);
     }
+  }
+  std::int64_t tiled_group() const { return (windows_ + 1) * tile_size; }
+
+  // A unit's sums, from window `first` on.
+  void pool(const Block& block, std::int64_t u, std::int64_t first) const {
+    const Pass& pass = block.pass;
+    PoolTiles p{};
+    p.sums = block.sums + u % 2 * sums_of_unit(), p.slots = g_.slots();
+    p.windows = std::min(sum_windows_, windows_ - first), p.samples = block.samples;
+    p.bias = g_.bias ? pass.weights + *g_.bias + u * unit : nullptr, p.relu = g_.relu;
+    const std::int64_t at = (u * windows_ + first) * position_stride(out_);
+    if (out_->tiled) {
+      p.tiles = pass.at<Bf16>(out_->value, block.first, block.thread) + u / 2 * tiled_group() +
+                first * tile_size + u % 2 * unit;
+      p.clears = u % 2 == 0 && u + 1 == shape_.out_units;
+    } else {
+      p.out = block.of(out_->value) + at, p.out_stride = floats_between(out_->value);
+    }
+    p.winner_stride = static_cast<std::int64_t>(kept.bytes);
+    if (pooled_) p.winner = pass.at<std::uint8_t>(kept, block.first, block.thread) + at;
+    pass.bf16->side_by_side.pool(p);
   }
 
   // Floats of a gradient, and winners, from one position of a unit to the next.
@@ -325,9 +341,9 @@ class ConvOnTiles final : public BlockwiseOp {
           all <= most_chunks * pairs_at_once ? pieces(all, pairs_at_once) : 1;
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
         for (std::int64_t i = 0; i < p.group_count; ++i) {
-          const WeightTile tile = weight_tile(u, first + i, n);
-          const std::vector<PairStep>& steps =
-              tables_.pair_steps[static_cast<std::size_t>(first + i)];
+          const std::int64_t tap = tables_.tap_order[static_cast<std::size_t>(first + i)];
+          const WeightTile tile = weight_tile(u, tap, n);
+          const std::vector<PairStep>& steps = tables_.pair_steps[static_cast<std::size_t>(tap)];
           const Range some =
               share(std::ssize(steps), static_cast<int>(chunk), static_cast<int>(chunks));
           groups[static_cast<std::size_t>(i)] = {steps.data() + some.begin, some.end - some.begin,
@@ -343,23 +359,23 @@ class ConvOnTiles final : public BlockwiseOp {
 
   // At some of the places.
   void make_input_gradient(const Block& block, const Piece& piece) const {
-    const std::vector<TapGroup>& groups = tables_.input_gradient.groups;
     TapProduct p{};
     p.a = block.numbers(outputs_at_), p.a_row = tile_channels, p.a_group = out_group_;
-    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
-    p.steps = tables_.input_gradient.steps.data();
-    p.samples = block.samples;
+    p.b_group = shape_.taps * tile_size, p.b_next = shape_.out_groups * p.b_group;
+    p.channel_groups = shape_.out_groups, p.samples = block.samples;
     p.c_row = in_->tiled ? unit : floats_between(in_->gradient);
-    const std::int64_t count = std::ssize(groups);
-    const Range mine = piece.of(shape_.in_units * count);
-    for (std::int64_t at = mine.begin; at < mine.end; at += p.group_count) {
-      const std::int64_t u = at / count;
-      p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
-      p.c = block.of(in_->gradient) + u * g_.in.positions() * position_stride(in_);
-      p.groups = groups.data() + at % count;
-      p.group_count = std::min(count - at % count, mine.end - at);
-      p.configures = at == mine.begin;
+    p.c_next = g_.in.positions() * position_stride(in_);
+    p.configures = true;
+    for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
+      p.across = u + 1 < shape_.in_units ? 2 : 1;
+      const TapTables::Products& products = tables_.input_gradient.of(p.across);
+      const Range mine = piece.of(std::ssize(products.groups));
+      p.steps = products.steps.data(), p.by_channels = products.most_steps >= many_taps;
+      p.groups = products.groups.data() + mine.begin, p.group_count = mine.end - mine.begin;
+      p.b = turned_weights(block.pass) + u * p.b_next;
+      p.c = block.of(in_->gradient) + u * p.c_next;
       block.pass.bf16->sample_tiles.taps(p);
+      p.configures = false;
     }
   }
 

@@ -37,6 +37,36 @@ bool fits_registers(const ConvGeometry& g) {
   return g.slots() == pooled_slots && g.depth() * std::min(panel, g.columns()) <= cached_floats;
 }
 
+// What the positions of a window of a first layer read, together.
+struct WindowPatch {
+  explicit WindowPatch(const ConvGeometry& g)
+      : lines((g.pool.height - 1) * g.strides.height + g.kernel.height),
+        run(((g.pool.width - 1) * g.strides.width + g.kernel.width) * g.in.channels),
+        row(lines * run <= tile_channels ? tile_channels : 2 * tile_channels) {
+    for (std::int64_t y = 0; y < g.pool.height; ++y)
+      for (std::int64_t x = 0; x < g.pool.width; ++x)
+        add(slots, y * g.strides.height * run + x * g.strides.width * g.in.channels);
+    for (std::int64_t y = 0; y < g.kernel.height; ++y)
+      for (std::int64_t i = 0; i < g.kernel.width * g.in.channels; ++i) add(taps, y * run + i);
+    slots.resize(most_slots);
+  }
+  // The winners' gradients are multiplied with it in registers.
+  static bool fits(const ConvGeometry& g) {
+    const WindowPatch patch(g);
+    return g.bf16 && !g.tiles && g.raw_input && g.slots() <= most_slots &&
+           patch.run <= tile_channels && patch.lines * patch.run <= patch.row;
+  }
+
+  static constexpr std::int64_t most_slots = 16;
+  std::int64_t lines, run, row;           // numbers; `row`: of all lines, with padding
+  std::vector<std::int32_t> slots, taps;  // where they begin
+
+ private:
+  static void add(std::vector<std::int32_t>& to, std::int64_t offset) {
+    to.push_back(static_cast<std::int32_t>(offset));
+  }
+};
+
 class ConvPool final : public Op {
  public:
   ConvPool(std::string name, const ConvGeometry& geometry, std::int64_t micro_batch, Tensor* in,
@@ -47,6 +77,10 @@ class ConvPool final : public Op {
         chunk_(windows_at_once(g_)),
         input_(g_, window_major(g_), chunk_ * g_.slots()),
         in_pairs_(g_.bf16 && g_.raw_input && g_.slots() % 2 == 0) {
+    if (WindowPatch::fits(g_)) {
+      patch_.emplace(g_);
+      for (std::int64_t w = 0; w < windows_; ++w) corners_.push_back(input_.offset(w * g_.slots()));
+    }
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
     // CPUs with tiles multiply small products no faster in bf16 than in fp32: what is not a product
     // on tiles stays in fp32 there.
@@ -68,7 +102,9 @@ class ConvPool final : public Op {
     rounded_at_ = scratch.add(
         std::max({rounded_ ? rounded_->scratch_bytes() : 0,
                   rounds_forward_ && !winograd_ ? input_.rounded_bytes() : core::Bytes{0},
-                  in_pairs_ ? pairs_bytes() : core::Bytes{0}}));
+                  patch_      ? patch_bytes()
+                  : in_pairs_ ? pairs_bytes()
+                              : core::Bytes{0}}));
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
     transposed_floats_ = g_.raw_input ? 0
@@ -84,9 +120,9 @@ class ConvPool final : public Op {
     return std::string(g_.relu ? "convolution, ReLU and max pooling"
                                : "convolution and max pooling") +
            (winograd_ ? " by minimal filtering" : "") + (rounds_forward_ ? " in bf16" : "") +
-           (in_pairs_  ? ", gradients in bf16"
-            : rounded_ ? ", gradients of the winners only in bf16"
-                       : ", gradients of the winners only");
+           (patch_ || rounded_ ? ", gradients of the winners only in bf16"
+            : in_pairs_        ? ", gradients in bf16"
+                               : ", gradients of the winners only");
   }
   bool keeps_input() const override { return true; }
   std::int64_t samples_welcome() const override { return samples_; }
@@ -122,7 +158,9 @@ class ConvPool final : public Op {
     mask_gradients(pass, gradient, winner, weights);
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread);
     const float* in = source(pass, sample, thread);
-    if (in_pairs_)
+    if (patch_)
+      backward_patches(pass, in, gradient, winner, scratch, weights);
+    else if (in_pairs_)
       backward_pairs(pass, in, gradient, winner, scratch, weights);
     else if (g_.raw_input)
       backward_raw(pass, in, gradient, winner, scratch, weights);
@@ -151,7 +189,7 @@ class ConvPool final : public Op {
     const Range units = share(g_.out.units(), part, parts);
     float* sum = slot(pass, 0);
     const std::int64_t bias = g_.columns() * g_.depth();
-    if (in_pairs_) return gather_conv(pass, g_, sum, part, parts);
+    if (patch_ || in_pairs_) return gather_conv(pass, g_, sum, part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       for (std::int64_t s = 1; s < pass.used_slots; ++s) {
         pass.kernels->add(slot(pass, s) + n * g_.depth(), unit * g_.depth(), sum + n * g_.depth());
@@ -239,6 +277,7 @@ class ConvPool final : public Op {
                                    pass.kernels->multiply, scratch, out, winner);
     auto* rounded = reinterpret_cast<Bf16*>(scratch + rounded_at_);
     pass.bf16->round(frame, input_.frame_numbers(), rounded);
+    if (pools_pairs_in_registers()) return forward_pooled(pass, rounded, out, winner);
     forward_chunks<Bf16>(pass, rounded, forward_weights(pass), input_.rounded_depth(),
                          pass.bf16->multiply, scratch, out, winner);
   }
@@ -256,6 +295,19 @@ class ConvPool final : public Op {
       p.out = out + n * windows_, p.winner = winner + n * windows_;
       pass.kernels->multiply_pooled(p);
     }
+  }
+
+  // One or two units, whose weights stay in the L1 cache.
+  bool pools_pairs_in_registers() const {
+    return g_.raw_input && !g_.tiles && g_.slots() == 4 && g_.columns() <= 2 * unit;
+  }
+  void forward_pooled(const Pass& pass, const Bf16* frame, float* out, std::uint8_t* winner) const {
+    PooledPairs p{};
+    input_.point(p.product, frame, 0, g_.out.positions());
+    p.product.b = forward_weights(pass), p.product.width = g_.columns();
+    p.product.bias = g_.bias ? pass.weights + *g_.bias : nullptr, p.product.relu = g_.relu;
+    p.out = out, p.winner = winner, p.unit_stride = windows_ * unit;
+    pass.bf16->multiply_pooled(p);
   }
 
   template <class Operand>
@@ -295,6 +347,39 @@ class ConvPool final : public Op {
         pass.kernels->patch_weights(patches, windows, g_.slots(), g_.depth(), gradient + at,
                                     winner + at, weights + u * unit * g_.depth());
       }
+    }
+  }
+
+  // A copy may read a register's numbers beyond the frame.
+  std::int64_t rounded_frame() const {
+    return round_up(input_.frame_numbers() + tile_channels, tile_channels);
+  }
+  core::Bytes patch_bytes() const {
+    return static_cast<core::Bytes>(rounded_frame() + windows_ * patch_->row) * sizeof(Bf16);
+  }
+
+  // In panels of columns like the weights.
+  void backward_patches(const Pass& pass, const float* in, const float* gradient,
+                        const std::uint8_t* winner, std::byte* scratch, float* weights) const {
+    auto* frame = reinterpret_cast<Bf16*>(scratch + rounded_at_);
+    pass.bf16->round(input_.frame(in, scratch + input_at_), input_.frame_numbers(), frame);
+    PatchPlaces places{};
+    places.frames = frame, places.line_stride = input_.frame_width() * g_.in.channels;
+    places.offsets = corners_.data(), places.places = windows_;
+    places.lines = patch_->lines, places.run = patch_->run, places.samples = places.rows = 1;
+    places.to = frame + rounded_frame(), places.row = patch_->row;
+    pass.bf16->side_by_side.patches(places);
+    for (std::int64_t u = 0; u < g_.out.units(); ++u) {
+      const std::int64_t n = u * unit, first = n / panel * panel,
+                         width = std::min(panel, g_.columns() - first);
+      pass.bf16->patch_weights({{gradient + n * windows_, winner + n * windows_, windows_},
+                                places.to,
+                                patch_->row,
+                                patch_->slots.data(),
+                                patch_->taps.data(),
+                                std::ssize(patch_->taps),
+                                weights + first * g_.depth() + n - first,
+                                width});
     }
   }
 
@@ -387,6 +472,8 @@ class ConvPool final : public Op {
   std::int64_t windows_, chunk_, samples_ = 1;
   ConvInput input_;
   bool in_pairs_, rounds_forward_, pools_in_registers_;
+  std::optional<WindowPatch> patch_;
+  std::vector<std::int32_t> corners_;  // of the windows in the frame
   std::optional<Winograd> winograd_;
   std::optional<RoundedWinners> rounded_;
   std::int64_t transposed_floats_;

@@ -87,7 +87,7 @@ class FirstConvOnTiles final : public BlockwiseOp {
     p.frame_stride = frame_stride(), p.line_stride = line_stride();
     p.offsets = place_offsets_.data(), p.places = std::ssize(place_offsets_);
     p.lines = g_.kernel.height, p.run = patch_.line, p.samples = samples.end - samples.begin;
-    p.to = numbers(memory, patches_at_), p.row = patch_.row;
+    p.to = numbers(memory, patches_at_), p.rows = tile_samples, p.row = patch_.row;
     const std::int64_t across = g_.out.width / g_.pool.width;
     const Range rows = piece.of(windows_ / across);
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
@@ -244,7 +244,7 @@ class FirstConvOnTiles final : public BlockwiseOp {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     TapProduct p{};
     p.a = numbers(memory, patches_at_), p.a_row = patch_.row, p.a_group = tile_channels;
-    p.b_group = tile_size, p.channel_groups = patch_.tiles();
+    p.b_group = tile_size, p.channel_groups = patch_.tiles(), p.across = 1;
     p.steps = steps_.data(), p.samples = samples.end - samples.begin;
     p.c = reinterpret_cast<float*>(memory + sums_at_), p.c_row = unit;
     PoolTiles pool{};

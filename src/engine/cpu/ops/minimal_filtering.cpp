@@ -17,10 +17,6 @@ constexpr std::int64_t cached_sums = 160 * 1024;
 // Input channels whose weight gradients are inverse-transformed together.
 constexpr std::int64_t sum_depth = 24;
 
-// Floats from one point to the next: not a multiple of what maps to one cache set, since a
-// transform writes all points of a tile.
-std::int64_t apart(std::int64_t floats) { return floats / unit % 2 == 0 ? floats + unit : floats; }
-
 std::int64_t tiles(const ConvGeometry& g, const Filter& filter) {
   return pieces(g.out.height, filter.tile) * pieces(g.out.width, filter.tile);
 }

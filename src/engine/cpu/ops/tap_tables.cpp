@@ -11,30 +11,30 @@ namespace {
 
 std::int32_t narrow(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
-// The tiles of one tap at four positions; negative: zeros.
-using Four = std::array<std::int64_t, 4>;
-constexpr Four nowhere{-1, -1, -1, -1};
+// The tiles of one tap at up to four positions; negative: zeros, or none.
+using Few = std::array<std::int64_t, 4>;
+constexpr Few nowhere{-1, -1, -1, -1};
 
-// A tap that meets none of the four is left out.
-void add_step(TapTables::Products& products, const Four& at, std::int64_t zeros, std::int64_t tap) {
+// A tap that meets none of them is left out.
+void add_step(TapTables::Products& products, const Few& at, std::int64_t zeros, std::int64_t tap) {
   if (at == nowhere) return;
   TapStep step{};
   for (std::size_t i = 0; i < at.size(); ++i)
     step.a[i] = narrow((at[i] < 0 ? zeros : at[i]) * tile_size);
   step.b = narrow(tap * tile_size);
   products.steps.push_back(step);
-  ++products.groups.back().steps;
+  products.most_steps = std::max(products.most_steps, ++products.groups.back().steps);
 }
 
-void begin_group(TapTables::Products& products, const Four& sums) {
+void begin_group(TapTables::Products& products, const Few& sums) {
   TapGroup group{narrow(std::ssize(products.steps)), 0, {}};
   for (std::size_t i = 0; i < sums.size(); ++i) group.c[i] = narrow(sums[i]);
   products.groups.push_back(group);
 }
 
-Four sums_of_outputs(std::int64_t first, std::int64_t count, std::int64_t sums_of) {
-  Four sums = nowhere;
-  for (std::int64_t i = 0; i < 4 && first + i < count; ++i)
+Few sums_of_outputs(std::int64_t first, std::int64_t count, std::int64_t sums_of) {
+  Few sums = nowhere;
+  for (std::int64_t i = 0; first + i < count; ++i)
     sums[static_cast<std::size_t>(i)] = (first + i) % sums_of * tile_floats;
   return sums;
 }
@@ -64,13 +64,15 @@ class Taps {
     return index_[static_cast<std::size_t>(oy * g_.out.width + ox)];
   }
 
-  void forward(TapTables::Products& to, std::int64_t sums_of) const {
+  // Groups of `size` outputs.
+  void forward(TapTables::Products& to, std::int64_t size, std::int64_t sums_of) const {
     const std::int64_t count = std::ssize(outputs_);
-    for (std::int64_t first = 0; first < count; first += 4) {
-      begin_group(to, sums_of_outputs(first, count, sums_of));
+    for (std::int64_t first = 0; first < count; first += size) {
+      const std::int64_t end = std::min(first + size, count);
+      begin_group(to, sums_of_outputs(first, end, sums_of));
       each_tap([&](std::int64_t tap, std::int64_t ky, std::int64_t kx) {
-        Four at = nowhere;
-        for (std::int64_t i = 0; i < 4 && first + i < count; ++i)
+        Few at = nowhere;
+        for (std::int64_t i = 0; first + i < end; ++i)
           at[static_cast<std::size_t>(i)] =
               place(outputs_[static_cast<std::size_t>(first + i)], ky, kx);
         add_step(to, at, g_.in.positions(), tap);
@@ -78,19 +80,25 @@ class Taps {
     }
   }
 
-  // Places of the same phase of the stride meet the same taps; 2×2 of them are a group.
-  void input_gradient(TapTables::Products& to) const {
+  // Places of the same phase of the stride meet the same taps; 2×2, or 1×2, of them are a group.
+  void input_gradient(TapTables::Products& to, std::int64_t rows) const {
     const std::int64_t down = g_.strides.height, across = g_.strides.width;
     for (std::int64_t py = 0; py < down; ++py)
       for (std::int64_t px = 0; px < across; ++px)
-        for (std::int64_t y = py; y < g_.in.height; y += 2 * down)
-          for (std::int64_t x = px; x < g_.in.width; x += 2 * across) group_of_places(to, y, x);
+        for (std::int64_t y = py; y < g_.in.height; y += rows * down)
+          for (std::int64_t x = px; x < g_.in.width; x += 2 * across)
+            group_of_places(to, rows, y, x);
   }
 
   void weight_gradient(TapTables& to) const {
     for (std::int64_t y = 0; y < g_.out.height; ++y)
       for (std::int64_t x = 0; x < g_.out.width; x += 2)
         to.output_pairs.push_back({output_at(y, x), output_at(y, x + 1)});
+    // Pairs of outputs begin at every other one, two strides apart.
+    for (std::int64_t phase = 0; phase < 2 * g_.strides.width; ++phase)
+      each_tap([&](std::int64_t tap, std::int64_t, std::int64_t kx) {
+        if (kx % (2 * g_.strides.width) == phase) to.tap_order.push_back(tap);
+      });
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> found;
     each_tap([&](std::int64_t, std::int64_t ky, std::int64_t kx) {
       std::vector<PairStep>& steps = to.pair_steps.emplace_back();
@@ -115,10 +123,12 @@ class Taps {
       for (std::int64_t kx = 0; kx < g_.kernel.width; ++kx, ++tap) visit(tap, ky, kx);
   }
 
-  void group_of_places(TapTables::Products& to, std::int64_t y, std::int64_t x) const {
+  void group_of_places(TapTables::Products& to, std::int64_t rows, std::int64_t y,
+                       std::int64_t x) const {
     std::array<std::pair<std::int64_t, std::int64_t>, 4> places;
-    Four sums = nowhere;
-    for (std::size_t i = 0; i < 4; ++i) {
+    Few sums = nowhere;
+    const auto size = static_cast<std::size_t>(2 * rows);
+    for (std::size_t i = 0; i < size; ++i) {
       places[i] = {y + static_cast<std::int64_t>(i / 2) * g_.strides.height,
                    x + static_cast<std::int64_t>(i % 2) * g_.strides.width};
       if (places[i].first < g_.in.height && places[i].second < g_.in.width)
@@ -126,8 +136,8 @@ class Taps {
     }
     begin_group(to, sums);
     each_tap([&](std::int64_t tap, std::int64_t ky, std::int64_t kx) {
-      Four at = nowhere;
-      for (std::size_t i = 0; i < 4; ++i)
+      Few at = nowhere;
+      for (std::size_t i = 0; i < size; ++i)
         if (sums[i] >= 0) at[i] = output(places[i].first, places[i].second, ky, kx);
       add_step(to, at, std::ssize(outputs_), tap);
     });
@@ -149,8 +159,10 @@ TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_
                      std::int64_t sums_of, std::int64_t place_floats) {
   TapTables tables;
   const Taps taps(geometry, outputs, place_floats);
-  taps.forward(tables.forward, sums_of);
-  taps.input_gradient(tables.input_gradient);
+  if (geometry.out.units() > 1) taps.forward(tables.forward.pairs, 2, sums_of);
+  if (geometry.out.units() % 2 == 1) taps.forward(tables.forward.fours, 4, sums_of);
+  if (geometry.in.units() > 1) taps.input_gradient(tables.input_gradient.pairs, 1);
+  if (geometry.in.units() % 2 == 1) taps.input_gradient(tables.input_gradient.fours, 2);
   taps.weight_gradient(tables);
   return tables;
 }

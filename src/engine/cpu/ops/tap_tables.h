@@ -13,13 +13,20 @@ struct TapTables {
   struct Products {
     std::vector<TapStep> steps;
     std::vector<TapGroup> groups;
+    std::int32_t most_steps = 0;  // of a group
   };
-  Products forward;         // groups of four outputs, in their order
-  Products input_gradient;  // groups of four places
+  // For one unit of channels in groups of four positions, for two in groups of two.
+  struct ByUnits {
+    const Products& of(int units) const { return units == 2 ? pairs : fours; }
+    Products fours, pairs;
+  };
+  ByUnits forward;         // groups of outputs, in their order
+  ByUnits input_gradient;  // groups of neighbouring places
   // For the weight gradient: pairs of neighbouring outputs, of places that such a pair reads, and
   // what is multiplied for each tap.
   std::vector<PlacePair> output_pairs, place_pairs;
   std::vector<std::vector<PairStep>> pair_steps;
+  std::vector<std::int64_t> tap_order;  // those that read the same pairs of places together
 };
 
 // `sums_of`: forward sums go to as many tiles in turn. `place_floats`: from the gradient of one

@@ -10,6 +10,13 @@ inline std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
+// Numbers from one point of a Winograd transform to the next: an odd number of cache lines, since a
+// transform reads or writes all points of a window, which would displace one another from the L1
+// cache a power of two apart.
+inline std::int64_t apart(std::int64_t numbers, std::int64_t of_line = unit) {
+  return numbers / of_line % 2 == 0 ? numbers + of_line : numbers;
+}
+
 // How the tiles of a matrix, a panel of columns by some rows each, are divided into parts: by
 // panels or by rows.
 enum class Split { panels, rows };

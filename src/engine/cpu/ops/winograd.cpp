@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -28,15 +29,16 @@ Winograd::Winograd(const ConvGeometry& geometry, std::int64_t samples)
       points_((size_ + 1) * (size_ + 1)),
       windows_(g_.out.positions() / g_.slots()),
       chunk_(samples > 1 ? samples * windows_ : std::min(most_windows, windows_)),
-      bf16_(g_.bf16 && size_ <= largest_rounded) {}
+      bf16_(g_.bf16 && size_ <= largest_rounded),
+      input_stride_(apart(chunk_ * g_.in.units() * unit, bf16_ ? 2 * unit : unit)),
+      product_stride_(apart(chunk_ * panel, unit)) {}
 
 core::Bytes Winograd::product_offset() const {
-  return static_cast<core::Bytes>(points_ * chunk_ * g_.in.units() * unit) *
-         (bf16_ ? sizeof(Bf16) : sizeof(float));
+  return static_cast<core::Bytes>(points_ * input_stride_) * (bf16_ ? sizeof(Bf16) : sizeof(float));
 }
 
 core::Bytes Winograd::scratch_bytes() const {
-  return product_offset() + static_cast<core::Bytes>(points_ * chunk_ * panel) * sizeof(float);
+  return product_offset() + static_cast<core::Bytes>(points_ * product_stride_) * sizeof(float);
 }
 
 void Winograd::transform_weights(const Pass& pass, float* to, int part, int parts) const {
@@ -71,10 +73,10 @@ void Winograd::transform_inputs(const Pass& pass, const ConvInput& input, const 
       const std::int64_t at = (row + i) * depth + u * unit;
       if (bf16_)
         pass.bf16->winograd_input(size_, corner, line, reinterpret_cast<Bf16*>(to) + at,
-                                  chunk_ * depth);
+                                  input_stride_);
       else
         pass.kernels->winograd_input(size_, corner, line, reinterpret_cast<float*>(to) + at,
-                                     chunk_ * depth);
+                                     input_stride_);
     }
 }
 
@@ -87,9 +89,9 @@ void Winograd::multiply(const Pass& pass, std::int64_t windows, std::int64_t col
     m.width = std::min(panel, g_.columns() - column);
     m.c_row_stride = panel, m.c_unit_stride = unit;
     for (std::int64_t p = 0; p < points_; ++p) {
-      m.a = reinterpret_cast<const Operand*>(transformed) + p * chunk_ * depth;
+      m.a = reinterpret_cast<const Operand*>(transformed) + p * input_stride_;
       m.b = reinterpret_cast<const Operand*>(weights) + p * depth * g_.columns() + column * depth;
-      m.c = products + p * chunk_ * panel;
+      m.c = products + p * product_stride_;
       kernel(m);
     }
   };
@@ -111,7 +113,7 @@ void Winograd::forward(const Pass& pass, const ConvInput& input, const float* fr
       for (std::int64_t c = n; c < std::min(n + panel, g_.columns()); c += unit)
         for (std::int64_t i = 0; i < windows; ++i) {
           const std::int64_t at = c * windows_ + (w + i) * unit;
-          pass.kernels->winograd_output(size_, {products + i * panel + c - n, chunk_ * panel,
+          pass.kernels->winograd_output(size_, {products + i * panel + c - n, product_stride_,
                                                 g_.bias ? pass.weights + *g_.bias + c : nullptr,
                                                 g_.relu, out + at, winner + at});
         }
@@ -132,7 +134,7 @@ void Winograd::finish(const Pass& pass, const float* weights, std::byte* scratch
         for (std::int64_t w = 0; w < windows_; ++w, row += panel) {
           const std::int64_t at = c * windows_ + w * unit;
           pass.kernels->winograd_output(
-              size_, {row, chunk_ * panel, bias, g_.relu, sample.out + at, sample.winner + at});
+              size_, {row, product_stride_, bias, g_.relu, sample.out + at, sample.winner + at});
         }
     }
   }

@@ -53,6 +53,7 @@ class Winograd {
   ConvGeometry g_;
   std::int64_t size_, points_, windows_, chunk_;
   bool bf16_;
+  std::int64_t input_stride_, product_stride_;  // from one point to the next
 };
 
 }  // namespace sweetspot::engine::cpu
