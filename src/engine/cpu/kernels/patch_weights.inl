@@ -31,7 +31,7 @@ inline void add_patches_of(PatchWeights p, std::int64_t tap) {
   for (int t = 0; t < taps; ++t) offsets[t] = p.tap_offsets[tap + t] * 0x10001;
   // As 16-bit numbers; other winners than these have no gradient.
   __builtin_memcpy(slots, p.slot_offsets, sizeof(slots));
-  const __m512i of_slot = _mm512_castsi256_si512(
+  const __m512i of_slot = _mm512_zextsi256_si512(
       _mm512_cvtepi32_epi16(_mm512_load_si512(slots)));
   const __m512i second = _mm512_set1_epi32(registers == 1 ? 32 << 16 : 0);
   const __m512i order = turns();

@@ -17,8 +17,8 @@ constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
 constexpr std::int64_t tile_floats = tile_samples * unit;         // of its sums
 
 // Products at up to four positions with one unit of channels, or at up to two with two of them:
-// Σ over steps and channel groups of A[step.a[i]] · B[step.b]. Two of each side are loaded for four
-// products; four and one are loads enough to wait for.
+// Σ over steps and channel groups of A[step.a[i]] · B[step.b]. Two of each side are fewer loads
+// than four and one.
 struct TapStep {
   std::int32_t a[4], b;
 };
