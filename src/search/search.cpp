@@ -144,10 +144,12 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
     further = next_to_scout(known, *range, limits);
   const bool compares =
       std::ranges::any_of(known.compared, [](const auto& of_batch) { return of_batch.second > 0; });
-  if (further && !compares) return {.batches = {*further}, .scouting = true};
+  if (further && (!compares || known.is_fine()))
+    return {.batches = {*further}, .scouting = true};
   if (known.times.batches.empty()) return {};
   NextBatches worth = next_batches(known, *range, limits);
-  // Later on, nothing is measured alone: the machine may have become faster or slower.
+  // Later on, nothing is measured alone, unless step times repeat: the machine may have become
+  // faster or slower.
   if (further && !std::ranges::binary_search(worth.batches, *further))
     worth.batches.insert(std::ranges::upper_bound(worth.batches, *further), *further);
   return {
