@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "stats/experiment.h"
 #include "stats/quantile.h"
@@ -65,20 +66,22 @@ double level(const stats::RoundTimes& blocks) {
   return stats::RoundTable({blocks}).estimates().front();
 }
 
-// How much longer a slowed machine takes (log), according to the closest batch that was measured
-// enough in both states; 0 if none was.
+// How much longer the machine took (log) while it slowed this batch, according to slowed blocks of
+// others in the same rounds, if these were seen on a calm machine too; 0 if there are none. Blocks of
+// other rounds may have been slowed more: a neighbour takes a twentieth, or half of a core.
 double slowing(std::int64_t batch, const Readings& readings) {
-  double found = 0, closest = std::numeric_limits<double>::infinity();
-  for (const auto& [other, blocks] : readings.slowed) {
-    const auto calm = readings.rounds.find(other);
-    if (calm == readings.rounds.end() || readings.only_slowed.contains(other)) continue;
-    if (std::min(calm->second.size(), blocks.size()) < least_calm) continue;
-    const double octaves =
-        std::abs(std::log2(static_cast<double>(other) / static_cast<double>(batch)));
-    if (octaves >= closest) continue;
-    closest = octaves, found = level(blocks) - level(calm->second);
+  std::vector<double> longer;
+  for (const auto& [other, calm] : readings.rounds) {
+    const auto slowed = readings.slowed.find(other);
+    if (slowed == readings.slowed.end() || calm.size() < least_calm ||
+        readings.only_slowed.contains(other))
+      continue;
+    const double usual = level(calm);
+    for (const auto& [round, value] : readings.slowed.at(batch))
+      if (const auto same = slowed->second.find(round); same != slowed->second.end())
+        longer.push_back(same->second - usual);
   }
-  return found;
+  return stats::median(longer).value_or(0);
 }
 
 // A batch seen only on a slowed machine is corrected by what others show, with a large error. If

@@ -367,6 +367,22 @@ TEST(Decision, AFewCalmBlocksSayLittleAboutBatchesThatHadNone) {
   EXPECT_GE(answer(2), 64);
 }
 
+// A neighbour took a twentieth of the machine while batch 16 was measured, and nearly half of it
+// later on.
+TEST(Decision, ABatchSlowedALittleIsNotCorrectedByWhatSlowedOthersMuch) {
+  const auto slow_down = [](trial::Trial trial, std::int32_t from, double factor) {
+    for (trial::Step& step : trial.raw)
+      if (step.round >= from) step.seconds *= factor, step.slowed = true;
+    return trial;
+  };
+  std::vector<trial::Trial> trials = {slow_down(in_rounds(16, line_speed(16, 8), 8), 1, 1.05)};
+  for (const std::int64_t batch : {1, 64, 128, 256, 512}) {
+    trials.push_back(slow_down(in_rounds(batch, line_speed(batch, 8), 60), 41, 1.8));
+    std::erase_if(trials.back().raw, [](const trial::Step& step) { return step.round <= 8; });
+  }
+  EXPECT_GE(decide(trials, {.max = 512}, {})->batch, 128);
+}
+
 // A single block at a fast moment of the machine.
 TEST(Decision, WhatWasNeverComparedIsNoAnswer) {
   std::vector<trial::Trial> trials;

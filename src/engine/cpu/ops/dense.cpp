@@ -149,10 +149,11 @@ class Dense final : public Op {
                    int parts) override {
     auto* piece = pass.at(temporary, 0, thread);
     Packed packed(pass.at(working, 0, thread), g_.columns);
-    // What a chunk's update reads is loaded while its gradient is computed.
     each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
       const std::int64_t count = depth * std::min(panel, g_.columns - n);
-      update.fetch(offset(n, k), count);
+      // What the chunk's update reads is loaded while its gradient is computed, unless that takes
+      // longer than memory does: then the burst of requests makes both wait.
+      if (bf16_) update.fetch(offset(n, k), count);
       make_weights(pass, thread, {n, k, depth}, packed, piece, false);
       update.apply(offset(n, k), count, piece);
       if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, k + depth);
