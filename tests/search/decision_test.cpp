@@ -369,7 +369,7 @@ TEST(Decision, AFewCalmBlocksSayLittleAboutBatchesThatHadNone) {
 
 // A neighbour took a twentieth of the machine while batch 16 was measured, and nearly half of it
 // later on.
-TEST(Decision, ABatchSlowedALittleIsNotCorrectedByWhatSlowedOthersMuch) {
+TEST(Evidence, ABatchSlowedALittleIsNotCorrectedByWhatSlowedOthersMuch) {
   const auto slow_down = [](trial::Trial trial, std::int32_t from, double factor) {
     for (trial::Step& step : trial.raw)
       if (step.round >= from) step.seconds *= factor, step.slowed = true;
@@ -380,7 +380,9 @@ TEST(Decision, ABatchSlowedALittleIsNotCorrectedByWhatSlowedOthersMuch) {
     trials.push_back(slow_down(in_rounds(batch, line_speed(batch, 8), 60), 41, 1.8));
     std::erase_if(trials.back().raw, [](const trial::Step& step) { return step.round <= 8; });
   }
-  EXPECT_GE(decide(trials, {.max = 512}, {})->batch, 128);
+  const Evidence known = evidence(trials);
+  ASSERT_EQ(known.times.batches[1], 16);
+  EXPECT_NEAR(known.times.log_seconds[1], std::log(16 / line_speed(16, 8)), 0.1);
 }
 
 // A single block at a fast moment of the machine.
