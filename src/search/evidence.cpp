@@ -67,8 +67,8 @@ double level(const stats::RoundTimes& blocks) {
 }
 
 // How much longer the machine took (log) while it slowed this batch, according to slowed blocks of
-// others in the same rounds, if these were seen on a calm machine too; 0 if there are none. Blocks of
-// other rounds may have been slowed more: a neighbour takes a twentieth, or half of a core.
+// others in the same rounds, if these were seen on a calm machine too; 0 if there are none. Blocks
+// of other rounds may have been slowed more: a neighbour takes a twentieth, or half of a core.
 double slowing(std::int64_t batch, const Readings& readings) {
   std::vector<double> longer;
   for (const auto& [other, calm] : readings.rounds) {
