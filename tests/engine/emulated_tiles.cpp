@@ -1,6 +1,6 @@
 #include "emulated_tiles.h"
 
-#if defined(__AVX512BW__)
+#if defined(__AVX512BF16__)
 #include <immintrin.h>
 
 #define SWEETSPOT_LANES 16
@@ -11,6 +11,10 @@ namespace {
 // Over its registers:
 #include "engine/cpu/kernels/tiles.inl"
 //
+#include "engine/cpu/kernels/rounding.inl"
+//
+#include "engine/cpu/kernels/tile_pooling.inl"
+//
 #include "engine/cpu/kernels/sample_tiles.inl"
 
 // As in Intel's manual, but without flushing subnormal numbers to zero.
@@ -19,9 +23,9 @@ struct Emulated {
   static inline thread_local int rows_of[8];
 
   // Poisons the tiles, so that code that skips this call fails.
-  static void configure(int rows = 16) {
+  static void configure(int rows = 16, int fewer = 0) {
     __builtin_memset(tiles, 0xff, sizeof(tiles));
-    for (int t = 0; t < 8; ++t) rows_of[t] = t < 6 ? rows : 16;
+    for (int t = 0; t < 8; ++t) rows_of[t] = t < fewer ? rows : 16;
   }
   template <int t>
   static void zero() {
@@ -65,7 +69,8 @@ namespace sweetspot::engine::testing {
 const cpu::TileProducts emulated_tiles = {
     cpu::multiply_on_tiles<cpu::Emulated>,
     cpu::outer_on_tiles<cpu::Emulated>,
-    {cpu::taps_on_tiles<cpu::Emulated>, cpu::pairs_on_tiles<cpu::Emulated>}};
+    {cpu::taps_on_tiles<cpu::Emulated>, cpu::patches_on_tiles<cpu::Emulated>,
+     cpu::pair_lines_on_tiles<cpu::Emulated>, cpu::pairs_on_tiles<cpu::Emulated>}};
 }  // namespace sweetspot::engine::testing
 
 #else

@@ -221,6 +221,8 @@ constexpr Shape shapes[] = {
     {"first_wide", 8, 40, 5, 0, {2, 7}, 16, {2, 1}, "same", {1, 2}},
     {"first_unpooled", 7, 7, 6, 0, {3, 3}, 48},
     {"first_odd_window", 10, 9, 2, 0, {2, 2}, 17, {1, 1}, "valid", {3, 1}},
+    {"first_in_bands", 41, 36, 4, 0, {3, 3}, 16, {1, 1}, "same", {2, 2}},
+    {"first_wide_windows", 7, 41, 1, 0, {3, 3}, 40, {1, 1}, "same", {2, 4}},
     {"first_many_outputs", 26, 26, 5, 0, {3, 3}, 16, {1, 1}, "same", {1, 1}, "linear"},
     {"pooled", 11, 11, 3, 32, {4, 4}, 64, {1, 1}, "valid", {2, 2}},
     {"padded", 7, 6, 3, 48, {3, 3}, 33, {1, 1}, "same"},
@@ -229,6 +231,9 @@ constexpr Shape shapes[] = {
     {"uneven", 5, 12, 4, 96, {1, 5}, 80, {1, 2}, "same", {1, 3}},
     {"point", 4, 5, 3, 40, {1, 1}, 130, {1, 1}, "valid", {2, 2}, "linear"},
     {"larger_than_the_image", 3, 3, 2, 24, {5, 5}, 18, {1, 1}, "same"},
+    {"wide_windows", 6, 58, 2, 16, {2, 3}, 32, {1, 1}, "same", {2, 2}},
+    {"wide_kernel", 3, 50, 2, 24, {2, 7}, 20, {1, 1}, "same"},
+    {"wide_kernel_strided", 12, 13, 2, 32, {4, 5}, 24, {3, 2}, "same"},
 };
 constexpr Shape first_shapes[] = {
     {"one_register", 12, 14, 1, 0, {4, 4}, 32, {1, 1}, "valid", {2, 2}},

@@ -84,6 +84,43 @@ TEST_P(SparseProducts, GiveTheDenseWeightGradientBitForBit) {
   }
 }
 
+TEST_P(SparseProducts, OfTwoPanelsAreThoseOfEach) {
+  const std::int64_t apart = depth * panel + unit, wide = 2 * panel + unit;
+  const std::vector<float> b = values(2 * apart, 1, 2), bias = values(2 * panel, 1, 3);
+  for (const bool adds : {false, true}) {
+    std::vector<float> both = values(rows * wide, 1, 4), each = both;
+    Multiply m{};
+    m.a = a.data(), m.row_stride = stride, m.rows = rows, m.segments = 1, m.run = depth;
+    m.b = b.data(), m.width = panel;
+    m.bias = adds ? nullptr : bias.data(), m.adds = adds, m.relu = true;
+    m.c = both.data(), m.c_row_stride = wide, m.c_unit_stride = unit;
+    kernels().multiply_two(m, {apart, panel});
+    m.c = each.data();
+    kernels().multiply(m);
+    m.b += apart, m.c += panel, m.bias = adds ? nullptr : bias.data() + panel;
+    kernels().multiply(m);
+    EXPECT_EQ(both, each) << adds;
+  }
+}
+
+TEST_P(SparseProducts, GiveTwoPanelsTheWeightGradientOfEach) {
+  const std::int64_t apart = depth * panel + unit, wide = 2 * panel;
+  const std::vector<float> g = values(rows * wide, 1, 5);
+  for (const bool accumulate : {false, true}) {
+    std::vector<float> both = values(2 * apart, 1, 6), each = both;
+    Outer o{};
+    o.a = a.data(), o.row_stride = stride, o.rows = rows, o.depth = depth;
+    o.g = g.data(), o.g_row_stride = wide, o.g_unit_stride = unit;
+    o.width = panel, o.d = both.data(), o.accumulate = accumulate;
+    kernels().outer_two(o, {panel, apart});
+    o.d = each.data();
+    kernels().outer(o);
+    o.g += panel, o.d += apart;
+    kernels().outer(o);
+    EXPECT_EQ(both, each) << accumulate;
+  }
+}
+
 // The same in pairs of bf16, of which both must be zero.
 class SparsePairs : public SparseProducts {
  protected:

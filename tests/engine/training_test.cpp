@@ -100,6 +100,25 @@ TEST(DenseLayers, AreTheSameBitForBitWhateverTheThreads) {
   }
 }
 
+// Weights beyond a cache are divided, transposed and skipped in other ways.
+TEST(DenseLayers, OfLargeWeightsAreTheSameBitForBitWhateverTheThreads) {
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "large", "layers": [
+          {"class_name": "Dense", "config": {"name": "a", "units": 650, "activation": "relu",
+                                             "batch_input_shape": [null, 30]}},
+          {"class_name": "Dropout", "config": {"name": "half", "rate": 0.5}},
+          {"class_name": "Dense", "config": {"name": "b", "units": 450, "activation": "relu"}},
+          {"class_name": "Dense", "config": {"name": "c", "units": 3, "activation": "softmax"}}]}})",
+      "large.json");
+  for (const std::int64_t batch : {16, 64, 400}) {
+    const std::int64_t whole[] = {batch};
+    const std::vector<double> expected = loss_curve(network, 1, whole, batch);
+    for (const int threads : {2, 3})
+      EXPECT_EQ(loss_curve(network, threads, whole, batch), expected)
+          << threads << " threads, batch " << batch;
+  }
+}
+
 TEST(Plans, CanBeSwitchedInMidTraining) {
   const model::Network network = model::load_network("paper-cnn");  // with its dropout on
   const std::int64_t whole[] = {50}, switching[] = {50, 16, 7, 1};
@@ -112,33 +131,38 @@ TEST(Plans, CanBeSwitchedInMidTraining) {
 // An update leaves the transposed weights and zeroed partial gradients for the next step, unless
 // something else comes in between.
 TEST(Preparation, IsRepeatedWhenTheUpdateHasNotDoneIt) {
-  for (const char* name : {"small-cnn", "paper-cnn"}) {
-    const model::Network network = model::load_network(name);
-    const GoldenBatch batch(network, true, 50, 0);
-    TrainerOptions several;
-    several.threads = 3;
-    const auto trainer = cpu::make_trainer(network, several);
-    const auto expect_as_fresh = [&](const char* what, std::int64_t micro_batch) {
-      const auto fresh = cpu::make_trainer(network, {});
-      fresh->restore(trainer->checkpoint());
-      fresh->step(batch.view(), micro_batch);
-      trainer->step(batch.view(), micro_batch);
-      EXPECT_EQ(trainer->checkpoint().weights, fresh->checkpoint().weights) << name << ", " << what;
-    };
-    expect_as_fresh("first", 50);
-    expect_as_fresh("next", 50);
-    expect_as_fresh("another executor", 25);
-    expect_as_fresh("the first one again", 50);
-    trainer->accumulate(batch.view(), 50);
-    expect_as_fresh("gradients of the same executor in between", 50);
-    std::vector<Variable> half = trainer->variables();
-    for (Variable& variable : half)
-      for (float& value : variable.values) value /= 2;
-    trainer->assign(half);
-    expect_as_fresh("assigned", 50);
-    for (float& weight : trainer->trainable_weights()) weight *= 1.5f;
-    expect_as_fresh("written by others", 50);
-  }
+  for (const char* name : {"small-cnn", "paper-cnn"})
+    for (const int threads : {1, 3}) {
+      const model::Network network = model::load_network(name);
+      const GoldenBatch whole(network, true, 50, 0), small(network, true, 10, 0);
+      TrainerOptions several;
+      several.threads = threads;
+      const auto trainer = cpu::make_trainer(network, several);
+      const auto expect_as_fresh = [&](const char* what, std::int64_t micro_batch,
+                                       const GoldenBatch& batch) {
+        const auto fresh = cpu::make_trainer(network, {});
+        fresh->restore(trainer->checkpoint());
+        fresh->step(batch.view(), micro_batch);
+        trainer->step(batch.view(), micro_batch);
+        EXPECT_EQ(trainer->checkpoint().weights, fresh->checkpoint().weights)
+            << name << " on " << threads << " threads, " << what;
+      };
+      expect_as_fresh("first", 50, whole);
+      expect_as_fresh("next", 50, whole);
+      expect_as_fresh("another executor", 25, whole);
+      expect_as_fresh("the first one again", 50, whole);
+      expect_as_fresh("fewer samples", 50, small);
+      expect_as_fresh("all samples again", 50, whole);
+      trainer->accumulate(whole.view(), 50);
+      expect_as_fresh("gradients of the same executor in between", 50, whole);
+      std::vector<Variable> half = trainer->variables();
+      for (Variable& variable : half)
+        for (float& value : variable.values) value /= 2;
+      trainer->assign(half);
+      expect_as_fresh("assigned", 50, whole);
+      for (float& weight : trainer->trainable_weights()) weight *= 1.5f;
+      expect_as_fresh("written by others", 50, whole);
+    }
 }
 
 TEST(Seed, DecidesWeightsAndDropout) {

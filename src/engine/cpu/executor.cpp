@@ -141,8 +141,12 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
   pass.adds = !first;
   if (last != Last::update) sums = nullptr;
   pass.late_gradients = first && last == Last::update && !sums;
+  if (pass.late_gradients) {  // no other micro-batch uses the slots
+    pass.used_slots = std::min(pass.used_slots, blocks_of(pass.count, program_.block));
+    pass.folds_slots = team_.size() == 1;
+  }
   const bool prepares = first && !is_prepared(pass);
-  slots_are_clear_ = false;
+  clear_places_ = 0;
   auto work = [&](int member) {
     auto told = make_told(member);
     reset_counters(member);
@@ -168,7 +172,7 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
   if (last == Last::update) {
     prepared_version_ =
         pass.late_gradients ? std::optional(pass.weights_version + 1) : std::nullopt;
-    slots_are_clear_ = pass.late_gradients && clears_in_update();
+    clear_places_ = pass.late_gradients && clears_in_update() ? pass.slot_places() : 0;
   }
   times.forward += forward_end - start;
   times.backward += backward_end - forward_end;
@@ -223,7 +227,7 @@ void Executor::prepare(const Pass& pass, int member, OperationTimer& told) {
 // What operations prepare is in their shared memory.
 bool Executor::is_prepared(const Pass& pass) const {
   return prepared_version_ == pass.weights_version &&
-         (slots_are_clear_ || program_.slot_floats == 0) &&
+         (clear_places_ >= pass.slot_places() || program_.slot_floats == 0) &&
          std::ranges::all_of(program_.ops, [](const auto& op) {
            return op->shared_floats == 0 || op->prepares_in_update();
          });
@@ -235,13 +239,24 @@ bool Executor::clears_in_update() const {
 }
 
 void Executor::clear_slots(const Pass& pass, int member) const {
-  const std::int64_t begun = std::min(pass.used_slots, blocks_of(pass.count, program_.block));
+  const std::int64_t begun = std::min(pass.slot_places(), blocks_of(pass.count, program_.block));
   for (const auto& op : program_.ops) {
     const Range mine = share(op->slot_floats, member, team_.size());
-    for (std::int64_t s = op->begins_slots() ? begun : 0; s < pass.used_slots; ++s) {
+    for (std::int64_t s = op->begins_slots() ? begun : 0; s < pass.slot_places(); ++s) {
       float* slot = pass.slots + s * pass.slot_floats + op->slot_offset;
       std::fill(slot + mine.begin, slot + mine.end, 0.f);
     }
+  }
+}
+
+void Executor::fold_slot(const Pass& pass, const Op& op, bool clears) {
+  constexpr std::int64_t in_cache = 2048;  // floats of a slot that stay in the L1 cache
+  float* sum = pass.slots + op.slot_offset;
+  float* slot = sum + pass.slot_floats;
+  for (std::int64_t done = 0; done < op.slot_floats; done += in_cache) {
+    const std::int64_t count = std::min(in_cache, op.slot_floats - done);
+    pass.kernels->add(slot + done, count, sum + done);
+    if (clears && !op.begins_slots()) std::fill_n(slot + done, count, 0.f);
   }
 }
 
@@ -375,12 +390,17 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
             told.did(program_.operation_of[i]);
             told.phase(&Times::backward);
           }
-        const SlotPart part{samples, slot, samples.begin == all.begin, samples.end == all.end};
+        const SlotPart part{samples, pass.slot_place(slot), samples.begin == all.begin,
+                            samples.end == all.end};
         for (std::size_t i = stage.end; i-- > begin;) {
           program_.ops[i]->backward_some(pass, part, member);
           told.did(program_.operation_of[i]);
         }
       });
+      for (std::size_t i = begin; i < stage.end && pass.folds_slots && slot > 0; ++i) {
+        fold_slot(pass, *program_.ops[i], slot + 1 < slots);
+        told.did(program_.operation_of[i]);
+      }
     });
     if (pass.late_gradients && s == last_backward_stage()) break;  // finish() waits
     team_.barrier();
@@ -452,7 +472,7 @@ std::size_t Executor::last_backward_stage() const {
 void Executor::apply(const Update& update, const Range& range, const Pass& pass, int member) const {
   const Range units = share((range.end - range.begin) / unit, member, team_.size());
   const std::int64_t begin = range.begin + units.begin * unit;
-  update.apply(begin, (units.end - units.begin) * unit, pass.gradients + begin);
+  update.apply(begin, (units.end - units.begin) * unit, pass.gradients + begin, 0);
 }
 
 StepResult Executor::result(const Pass& pass) const {

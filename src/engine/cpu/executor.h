@@ -72,6 +72,9 @@ class Executor {
   bool is_prepared(const Pass& pass) const;
   // Zeros for a batch's first micro-batch, where operations add from the beginning.
   void clear_slots(const Pass& pass, int member) const;
+  // Adds slot 1, which the thread has just made, to slot 0: both are in its L2 cache then, and 16
+  // slots would not be.
+  static void fold_slot(const Pass& pass, const Op& op, bool clears);
   bool clears_in_update() const;
   std::size_t last_backward_stage() const;
   // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,
@@ -90,7 +93,7 @@ class Executor {
   Range bucket_{0, 0};  // of gradients that the members apply
   // Of the weights that an update has prepared for the next step.
   std::optional<std::uint64_t> prepared_version_;
-  bool slots_are_clear_ = false;
+  std::int64_t clear_places_ = 0;  // of slots
   // Per stage's forward and backward, one for each member; all of that twice. A member zeroes its
   // own: a line that another core has written takes longer.
   std::unique_ptr<Counter[]> next_;

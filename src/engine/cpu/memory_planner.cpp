@@ -89,7 +89,7 @@ class Assigner {
     if (tensor.tiled) {
       const std::int64_t groups = (tensor.extent.units() + 1) / 2;
       tensor.value.bytes =
-          static_cast<core::Bytes>(groups * (tensor.extent.positions() + 1) * tile_channels) *
+          static_cast<core::Bytes>(groups * tensor.extent.positions() * tile_channels) *
           sizeof(Bf16);
       tensor.value.block = tensor.gradient.block = tile_samples;
     }

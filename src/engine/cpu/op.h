@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ struct Pass {
   std::int64_t first = 0;  // its first sample's index in the batch
   std::int64_t batch = 0;  // samples of the whole batch
   std::int64_t used_slots = 1;
+  bool folds_slots = false;  // slot 0 has the sum so far, slot 1 is added when it is complete
   std::uint32_t step = 0;
   std::uint64_t seed = 0;
   bool training = true;
@@ -40,6 +42,13 @@ struct Pass {
   bool adds = false;               // add to the gradients of earlier micro-batches
   bool late_gradients = false;     // dense layers compute their weight gradients in the update
   std::int64_t shared_block = 0;   // samples of a block that several threads share; 0: none do
+
+  // Where a slot is, and how many places slots have; those whose sum is yet to be made.
+  std::int64_t slot_place(std::int64_t slot) const {
+    return folds_slots ? std::min<std::int64_t>(slot, 1) : slot;
+  }
+  std::int64_t slot_places() const { return slot_place(used_slots - 1) + 1; }
+  std::int64_t unsummed_slots() const { return folds_slots ? 1 : used_slots; }
 
   template <class T = float>
   T* at(const Allocation& allocation, std::int64_t sample, int thread) const {
@@ -78,12 +87,13 @@ struct Piece {
 };
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients, to which it adds
-// the penalty gradients.
+// the penalty gradients. Weights and state come from beyond the L2 cache: meanwhile those that are
+// `ahead` of these, which are next, are loaded into it, line by line, so that neither waits for the
+// other. 0: none.
 class Update {
  public:
-  virtual void apply(std::int64_t offset, std::int64_t count, float* gradients) const = 0;
-  // Begins to load what apply() of this range will read.
-  virtual void fetch(std::int64_t offset, std::int64_t count) const = 0;
+  virtual void apply(std::int64_t offset, std::int64_t count, float* gradients,
+                     std::int64_t ahead) const = 0;
 
  protected:
   ~Update() = default;

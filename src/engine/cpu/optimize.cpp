@@ -24,7 +24,8 @@ OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const K
                                             : 0.f};
 }
 
-void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* gradients) const {
+void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* gradients,
+                            std::int64_t ahead) const {
   penalties_.add_gradients(weights_, offset, count, gradients);
   switch (kind_) {
     case Optimizer::Kind::sgd:
@@ -35,14 +36,8 @@ void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* grad
     case Optimizer::Kind::adam:
     case Optimizer::Kind::adamw:
       return kernels_.adam(adam_, count, gradients, weights_ + offset, first_ + offset,
-                           second_ + offset);
+                           second_ + offset, ahead);
   }
-}
-
-void OptimizerUpdate::fetch(std::int64_t offset, std::int64_t count) const {
-  for (const float* from : {weights_, first_, second_})
-    for (std::int64_t i = 0; from && i < count; i += unit)
-      __builtin_prefetch(from + offset + i, 1, 2);
 }
 
 }  // namespace sweetspot::engine::cpu

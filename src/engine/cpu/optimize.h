@@ -11,8 +11,8 @@ class OptimizerUpdate final : public Update {
   // `step` counts from 1; state holds `trainable` floats once or twice.
   OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels,
                   const Penalties& penalties, float* weights, float* state, std::int64_t trainable);
-  void apply(std::int64_t offset, std::int64_t count, float* gradients) const override;
-  void fetch(std::int64_t offset, std::int64_t count) const override;
+  void apply(std::int64_t offset, std::int64_t count, float* gradients,
+             std::int64_t ahead) const override;
 
  private:
   const Kernels& kernels_;

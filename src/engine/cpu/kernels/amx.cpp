@@ -2,7 +2,7 @@
 // uses no template of the standard library.
 #include "engine/cpu/kernels/bf16.h"
 
-#if defined(__AMX_BF16__) && defined(__AVX512BW__)
+#if defined(__AMX_BF16__) && defined(__AVX512BF16__)
 #include <immintrin.h>
 
 #define SWEETSPOT_LANES 16
@@ -13,6 +13,10 @@ namespace {
 // Over its registers:
 #include "engine/cpu/kernels/tiles.inl"
 //
+#include "engine/cpu/kernels/rounding.inl"
+//
+#include "engine/cpu/kernels/tile_pooling.inl"
+//
 #include "engine/cpu/kernels/sample_tiles.inl"
 
 struct alignas(64) Configuration {
@@ -22,21 +26,25 @@ struct alignas(64) Configuration {
 };
 static_assert(sizeof(Configuration) == 64);
 constexpr Configuration whole_tiles;
-// The sums and the left side have fewer rows.
+// The first tiles, sums and the left side, have fewer rows.
 struct FewerRows {
   Configuration of[17];
-  constexpr FewerRows() {
+  constexpr explicit FewerRows(int tiles) {
     for (int rows = 1; rows <= 16; ++rows)
-      for (int t = 0; t < 6; ++t) of[rows].rows[t] = static_cast<std::uint8_t>(rows);
+      for (int t = 0; t < tiles; ++t) of[rows].rows[t] = static_cast<std::uint8_t>(rows);
   }
 };
-constexpr FewerRows fewer_rows;
+constexpr FewerRows fewer_rows_of_five(5), fewer_rows_of_six(6);
 
 // GCC's intrinsics take tile numbers as tokens, not as constants.
 struct Amx {
   // In each call: another library may have configured this thread's tiles since.
   static void configure() { asm volatile("ldtilecfg %0" : : "m"(whole_tiles)); }
-  static void configure(int rows) { asm volatile("ldtilecfg %0" : : "m"(fewer_rows.of[rows])); }
+  static void configure(int rows, int tiles) {
+    asm volatile("ldtilecfg %0"
+                 :
+                 : "m"(tiles == 5 ? fewer_rows_of_five.of[rows] : fewer_rows_of_six.of[rows]));
+  }
   template <int t>
   static void zero() {
     asm volatile("tilezero %%tmm%c0" : : "i"(t));
@@ -58,7 +66,9 @@ struct Amx {
 }  // namespace
 
 const TileProducts products_amx = {
-    multiply_on_tiles<Amx>, outer_on_tiles<Amx>, {taps_on_tiles<Amx>, pairs_on_tiles<Amx>}};
+    multiply_on_tiles<Amx>,
+    outer_on_tiles<Amx>,
+    {taps_on_tiles<Amx>, patches_on_tiles<Amx>, pair_lines_on_tiles<Amx>, pairs_on_tiles<Amx>}};
 
 }  // namespace sweetspot::engine::cpu
 

@@ -13,13 +13,9 @@ namespace {
 // Over its registers:
 #include "engine/cpu/kernels/product.inl"
 #include "engine/cpu/kernels/transforms.inl"
+//
+#include "engine/cpu/kernels/rounding.inl"
 
-inline __m512i rounded(vec lower, vec upper) {
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper, lower));
-}
-inline __m256i rounded(vec x) { return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)); }
-inline __m512i load_numbers(const Bf16* from) { return _mm512_loadu_si512(from); }
-inline void store_numbers(Bf16* to, __m512i x) { _mm512_storeu_si512(to, x); }
 inline __m512i spread_pair(const Bf16* pair) {
   std::int32_t bits;
   __builtin_memcpy(&bits, pair, sizeof(bits));
@@ -47,19 +43,18 @@ struct Pairs {
   static __mmask16 nonzero(__m512i pairs) {
     return _mm512_test_epi32_mask(pairs, _mm512_set1_epi32(0x7fff7fff));
   }
-  // See nonzeros.inl. Additions take longer than those of floats: the sums of one row are too few.
-  static constexpr int listed = 2;
-  static constexpr std::int64_t sparse_percent = 56, sparse_percent_of_outer = 46;
+  // See nonzeros.inl.
+  static constexpr std::int64_t sparse_percent_of_one = 56, sparse_percent_of_one_outer = 46;
 };
 
 #include "engine/cpu/kernels/nonzeros.inl"
 
 void multiply(const Product<Bf16>& m) {
-  if (multiplies_nonzeros<Pairs>(m)) return multiply_nonzeros<Pairs>(m);
+  if (multiplies_nonzeros<Pairs, 1>(m)) return multiply_nonzeros<Pairs, 1>(m);
   multiply_any<Pairs>(m);
 }
 void outer(const OuterProduct<Bf16>& o) {
-  if (outer_of_nonzeros<Pairs>(o)) return outer_nonzeros<Pairs>(o);
+  if (outer_of_nonzeros<Pairs, 1>(o)) return outer_nonzeros<Pairs, 1>(o);
   outer_any<Pairs>(o);
 }
 
@@ -380,6 +375,8 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
   }
 }
 
+#include "engine/cpu/kernels/tile_pooling.inl"
+//
 #include "engine/cpu/kernels/sample_tile_operands.inl"
 //
 #include "engine/cpu/kernels/patch_weights.inl"
@@ -409,8 +406,8 @@ const Bf16Kernels kernels_avx512bf16 = {
     patch_weights,
     sparse_weights,
     sparse_data,
-    {side_by_side, winners_side_by_side, gradients_side_by_side, patches, tap_rows, gradient_rows,
-     pair_places, turn_places, pool},
+    {side_by_side, winners_side_by_side, gradients_side_by_side, patches, turn_frames, tap_lines,
+     gradient_tiles, pair_places, turn_places, pool},
     {}};
 
 }  // namespace sweetspot::engine::cpu

@@ -63,6 +63,12 @@ struct OuterProduct {
 };
 using Outer = OuterProduct<float>;
 
+// A second panel, as whole as the first one: elements from the first one's B or G, and from its C
+// or D. Products of two panels at once skip zeros faster.
+struct SecondPanel {
+  std::int64_t operand, result;
+};
+
 // X[r][k] = Σ_n G[r][n] · B[k][n] over every panel of B: the input gradient of a dense layer for
 // few rows, where transposing B would cost more than it saves. k in [first, first + depth).
 struct Dot {
@@ -192,7 +198,9 @@ struct MomentumStep {
 struct Kernels {
   const char* name;
   void (*multiply)(const Multiply&);
+  void (*multiply_two)(const Multiply&, const SecondPanel&);
   void (*outer)(const Outer&);
+  void (*outer_two)(const Outer&, const SecondPanel&);
   void (*dot)(const Dot&);
   void (*narrow)(const Narrow&);
   void (*pool_windows)(const PoolWindows&);
@@ -271,8 +279,9 @@ struct Kernels {
   void (*sgd)(float learning_rate, std::int64_t count, const float* gradient, float* weight);
   void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight,
                    float* velocity);
+  // `ahead`: see Update.
   void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight,
-               float* mean, float* square);
+               float* mean, float* square, std::int64_t ahead);
   LayerKernels layers;
 };
 

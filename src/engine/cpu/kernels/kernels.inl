@@ -32,8 +32,8 @@ struct Single {
     return _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_setzero_ps(), _CMP_NEQ_UQ);
   }
   // See nonzeros.inl.
-  static constexpr int listed = 1;
-  static constexpr std::int64_t sparse_percent = 43, sparse_percent_of_outer = 36;
+  static constexpr std::int64_t sparse_percent = 58, sparse_percent_of_one = 45;
+  static constexpr std::int64_t sparse_percent_of_outer = 58, sparse_percent_of_one_outer = 36;
 #endif
 };
 
@@ -43,15 +43,29 @@ struct Single {
 
 void multiply(const Multiply& m) {
 #if SWEETSPOT_LANES == 16
-  if (multiplies_nonzeros<Single>(m)) return multiply_nonzeros<Single>(m);
+  if (multiplies_nonzeros<Single, 1>(m)) return multiply_nonzeros<Single, 1>(m);
 #endif
   multiply_any<Single>(m);
 }
+void multiply_two(const Multiply& m, const SecondPanel& second) {
+#if SWEETSPOT_LANES == 16
+  if (multiplies_nonzeros<Single, 2>(m)) return multiply_nonzeros<Single, 2>(m, second);
+#endif
+  multiply_any<Single>(m);
+  multiply_any<Single>(second_panel(m, second));
+}
 void outer(const Outer& o) {
 #if SWEETSPOT_LANES == 16
-  if (outer_of_nonzeros<Single>(o)) return outer_nonzeros<Single>(o);
+  if (outer_of_nonzeros<Single, 1>(o)) return outer_nonzeros<Single, 1>(o);
 #endif
   outer_any<Single>(o);
+}
+void outer_two(const Outer& o, const SecondPanel& second) {
+#if SWEETSPOT_LANES == 16
+  if (outer_of_nonzeros<Single, 2>(o)) return outer_nonzeros<Single, 2>(o, second);
+#endif
+  outer_any<Single>(first_panel(o));
+  outer_any<Single>(second_panel(o, second));
 }
 
 inline float lane_sum(vec v) {
@@ -420,9 +434,14 @@ inline vec quotient(vec m, vec v, float epsilon) {
 #endif
 
 void adam(const AdamStep& given, std::int64_t count, const float* gradient, float* weight,
-          float* mean, float* square) {
+          float* mean, float* square, std::int64_t ahead) {
   const AdamStep s = given;
   for (std::int64_t i = 0; i < count; i += lanes) {  // every range of weights is whole units
+    if (i % unit == 0) {
+      __builtin_prefetch(weight + i + ahead, 0, 2);
+      __builtin_prefetch(mean + i + ahead, 0, 2);
+      __builtin_prefetch(square + i + ahead, 0, 2);
+    }
     const vec g = load(gradient + i), w = load(weight + i);
     const vec m = s.beta1 * load(mean + i) + (1 - s.beta1) * g;
     const vec v = s.beta2 * load(square + i) + (1 - s.beta2) * g * g;
@@ -436,7 +455,9 @@ void adam(const AdamStep& given, std::int64_t count, const float* gradient, floa
 extern const Kernels SWEETSPOT_KERNELS;
 const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    multiply,
+                                   multiply_two,
                                    outer,
+                                   outer_two,
                                    dot,
                                    narrow,
                                    pool_windows,

@@ -236,3 +236,21 @@ void outer_any(const OuterProduct<typename Math::Operand>& o) {
     for (std::int64_t column = 0; column < o.width; column += unit) outer_units<Math, 1>(o, column);
   }
 }
+
+template <class Operand>
+inline Product<Operand> second_panel(Product<Operand> m, SecondPanel at) {
+  m.b += at.operand, m.c += at.result;
+  m.bias = m.bias ? m.bias + panel : nullptr;
+  return m;
+}
+// The second one fetches the next inputs.
+template <class Operand>
+inline OuterProduct<Operand> first_panel(OuterProduct<Operand> o) {
+  o.next = nullptr;
+  return o;
+}
+template <class Operand>
+inline OuterProduct<Operand> second_panel(OuterProduct<Operand> o, SecondPanel at) {
+  o.g += at.operand, o.d += at.result;
+  return o;
+}

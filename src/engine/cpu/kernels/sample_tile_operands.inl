@@ -34,36 +34,82 @@ struct TwoBiases {
   __m512 first, second;
 };
 
+// 16, 48, 17, 49, …: the upper halves of two registers, interleaved.
+inline __m512i upper_turns() {
+  return _mm512_set_epi16(63, 31, 62, 30, 61, 29, 60, 28, 59, 27, 58, 26, 57, 25, 56, 24, 55, 23,
+                          54, 22, 53, 21, 52, 20, 51, 19, 50, 18, 49, 17, 48, 16);
+}
+inline __m512i lower_turns() {
+  return _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38,
+                          6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+}
+
+// Where the two pairs of outputs of a 2×2 window go, of two units.
+struct WindowPairs {
+  Bf16* upper;               // of the first unit
+  std::int64_t line, unit;   // numbers to the window's lower pair, to the second unit
+  void put(std::int64_t sample, const __m512i (&slots)[4], bool both) const {
+    Bf16* to = upper + sample * tile_channels;
+    store_numbers(to, _mm512_permutex2var_epi16(slots[0], lower_turns(), slots[1]));
+    store_numbers(to + line, _mm512_permutex2var_epi16(slots[2], lower_turns(), slots[3]));
+    if (!both) return;
+    store_numbers(to + unit, _mm512_permutex2var_epi16(slots[0], upper_turns(), slots[1]));
+    store_numbers(to + unit + line, _mm512_permutex2var_epi16(slots[2], upper_turns(), slots[3]));
+  }
+};
+
+// A window's slots, of two units: zeros except for the winners.
+template <bool in_pairs>
+inline void put_winners(const UnitImages& from, const WinnerImages& w, const float* at,
+                        const std::uint8_t* index, bool both, TwoBiases& sums, Bf16* row,
+                        const WindowPairs& pairs) {
+  const __m256i none = _mm256_set1_epi8(static_cast<char>(no_gradient));
+  for (std::int64_t s = 0; s < from.samples;
+       ++s, at += from.sample, index += w.sample, row += tile_channels) {
+    const vec one = load(at), other = both ? load(at + from.unit) : vec{};
+    const __m512i g = rounded(one, other);
+    const __m128i lower = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
+    const __m128i upper =
+        both ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(index + from.unit))
+             : _mm256_castsi256_si128(none);
+    const __m256i winner = _mm256_set_m128i(upper, lower);
+    sums.add(one, other, _mm256_cmpneq_epi8_mask(winner, none));
+    const auto of_slot = [&](std::int64_t i) {
+      const __m256i slot = _mm256_set1_epi8(static_cast<char>(i));
+      return _mm512_maskz_mov_epi16(_mm256_cmpeq_epi8_mask(winner, slot), g);
+    };
+    if constexpr (in_pairs) {
+      const __m512i slots[4] = {of_slot(0), of_slot(1), of_slot(2), of_slot(3)};
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) store_numbers(row + i * tile_size, slots[i]);
+      pairs.put(s, slots, both);
+    } else {
+      for (std::int64_t i = 0; i < w.slots; ++i) store_numbers(row + i * tile_size, of_slot(i));
+    }
+  }
+  const __m512i zeros[4] = {};
+  for (std::int64_t s = from.samples; s < tile_samples && in_pairs; ++s) pairs.put(s, zeros, both);
+}
+
 void winners_side_by_side(const UnitImages& given, const WinnerImages& winners, float* bias,
                           Bf16* to, std::int64_t group_stride) {
   const UnitImages from = given;
   const WinnerImages w = winners;
-  const __m256i none = _mm256_set1_epi8(static_cast<char>(no_gradient));
+  const std::int64_t line = w.across * tile_size;
   for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride, bias += 32) {
     const bool both = u + 1 < from.units;
     TwoBiases sums(bias, both);
-    Bf16* tile = to;
-    for (std::int64_t p = 0; p < from.positions; ++p, tile += w.slots * tile_size) {
+    for (std::int64_t p = 0; p < from.positions; ++p) {
       const float* at = from.images + u * from.unit + p * from.position;
       const std::uint8_t* index = w.winner + u * from.unit + p * from.position;
-      Bf16* row = tile;
-      for (std::int64_t s = 0; s < from.samples;
-           ++s, at += from.sample, index += w.sample, row += tile_channels) {
-        const vec one = load(at), other = both ? load(at + from.unit) : vec{};
-        const __m512i g = rounded(one, other);
-        const __m128i lower = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
-        const __m128i upper =
-            both ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(index + from.unit))
-                 : _mm_set1_epi8(static_cast<char>(no_gradient));
-        const __m256i winner = _mm256_set_m128i(upper, lower);
-        sums.add(one, other, _mm256_cmpneq_epi8_mask(winner, none));
-        __m256i slot = _mm256_setzero_si256();
-        for (std::int64_t i = 0; i < w.slots; ++i) {
-          store_numbers(row + i * tile_size,
-                        _mm512_maskz_mov_epi16(_mm256_cmpeq_epi8_mask(winner, slot), g));
-          slot = _mm256_add_epi8(slot, _mm256_set1_epi8(1));
-        }
-      }
+      Bf16* row = to + p * w.slots * tile_size;
+      if (w.pairs)
+        put_winners<true>(from, w, at, index, both, sums, row,
+                          {w.pairs + u * w.pairs_unit + p / w.across * 2 * line +
+                               p % w.across * tile_size,
+                           line, w.pairs_unit});
+      else
+        put_winners<false>(from, w, at, index, both, sums, row, {});
     }
     sums.put(bias, both);
   }
@@ -113,6 +159,20 @@ inline void pack_patch(const Bf16* from, std::int64_t line_stride, std::int64_t 
   _mm512_mask_storeu_epi16(to, rest, _mm512_maskz_loadu_epi16(last, from));
 }
 
+// Up to four lines of eight numbers are stored at once: a tile does not wait for stores that are
+// smaller than its rows.
+template <int lines>
+inline void pack_small_patch(const Bf16* from, std::int64_t line_stride, Bf16* to) {
+  const auto line = [&](std::int64_t y) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + y * line_stride));
+  };
+  __m512i patch = _mm512_zextsi128_si512(line(0));
+  if constexpr (lines > 1) patch = _mm512_inserti32x4(patch, line(1), 1);
+  if constexpr (lines > 2) patch = _mm512_inserti32x4(patch, line(2), 2);
+  if constexpr (lines > 3) patch = _mm512_inserti32x4(patch, line(3), 3);
+  store_numbers(to, patch);
+}
+
 inline __mmask32 first_numbers(std::int64_t count) {
   return count >= 32 ? ~0u : (1u << count) - 1;
 }
@@ -139,7 +199,11 @@ void patches(const PatchPlaces& given) {
   for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
     const Bf16* from = p.frames + p.offsets[i];
     for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row) {
-      if (left > 32 || p.run > 32)
+      if (p.run == 8 && p.row == 32 && p.lines >= 2)  // up to four lines
+        p.lines == 2   ? pack_small_patch<2>(from, p.line_stride, to)
+        : p.lines == 3 ? pack_small_patch<3>(from, p.line_stride, to)
+                       : pack_small_patch<4>(from, p.line_stride, to);
+      else if (left > 32 || p.run > 32)
         pack_long_patch(from, p.line_stride, p.lines, p.run, p.row, to);
       else if (p.run <= 8)
         pack_patch<16>(from, p.line_stride, p.lines, p.run, last, rest, to);
@@ -151,17 +215,37 @@ void patches(const PatchPlaces& given) {
   }
 }
 
-// Each copy may write a register's numbers beyond its row: the next one, or the zeros, follow.
-void tap_rows(const TapRows& given) {
-  const TapRows r = given;
-  Bf16* to = r.to;
-  for (std::int64_t t = 0; t < r.taps; ++t, to += r.length) {
-    const Bf16* from = r.from + r.offsets[t];
-    for (std::int64_t y = 0; y < r.rows; ++y, from += r.row_stride)
-      for (std::int64_t x = 0; x < r.width; x += 32)
-        store_numbers(to + y * r.pitch + x, load_numbers(from + x));
-    for (std::int64_t i = r.rows * r.pitch; i < r.length; i += 32)
-      _mm512_mask_storeu_epi16(to + i, first_numbers(r.length - i), _mm512_setzero_si512());
+inline __m512i wide_numbers(const Bf16* from) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
+void turn_frames(const TurnedFrames& given) {
+  const TurnedFrames f = given;
+  for (std::int64_t i = 0; i < f.count; i += 16) {
+    __m512 rows[16];
+#pragma GCC unroll 16
+    for (int s = 0; s < 16; ++s) {
+      const Bf16* from = f.frames + s * f.frame_stride + i;
+      rows[s] = s < f.samples
+                    ? _mm512_castsi512_ps(_mm512_or_si512(
+                          wide_numbers(from), _mm512_slli_epi32(wide_numbers(from + f.apart), 16)))
+                    : _mm512_setzero_ps();
+    }
+    transpose_registers(rows);
+    Bf16* to = f.to + i * tile_channels;
+#pragma GCC unroll 16
+    for (int n = 0; n < 16; ++n)
+      store_numbers(to + n * tile_channels, _mm512_castps_si512(rows[n]));
+  }
+}
+
+void tap_lines(const TapLines& given) {
+  const TapLines t = given;
+  for (std::int64_t y = 0; y < t.lines; ++y) {
+    const Bf16* from = t.from + y * t.line_stride * tile_channels;
+    Bf16* to = t.to + y * tile_channels;
+    for (std::int64_t i = 0; i < t.numbers; ++i)
+      store_numbers(to + i * t.lines * tile_channels, load_numbers(from + i * tile_channels));
   }
 }
 
@@ -173,70 +257,67 @@ inline __m512i winner_pair(__m512i gradient, __m512i winner, std::int64_t first_
                     _mm512_sub_epi32(winner, _mm512_set1_epi32(static_cast<std::int32_t>(first_slot))),
                     4));
 }
-inline __m512i wide_gradient(const float* gradients) {
-  return _mm512_cvtepu16_epi32(rounded(load(gradients)));
+
+// Windows of an even width: all lines of them at once, and the bias.
+template <int fixed_lines, int fixed_width>
+inline void gradient_windows(const GradientTiles& t) {
+  const std::int64_t lines = fixed_lines > 0 ? fixed_lines : t.pool_height,
+                     width = fixed_width > 0 ? fixed_width : t.pool_width;
+  const std::int64_t first = 2 * t.first / width, end = first + 2 * t.pairs / width;
+  vec bias = t.bias ? load(t.bias) : vec{};
+  Bf16* to = t.to;
+  for (std::int64_t w = first; w < end; ++w, to += width / 2 * lines * tile_size) {
+    const float* gradients = t.gradients + w * t.window;
+    const std::uint8_t* winners = t.winner + w * t.window;
+    for (std::int64_t s = 0; s < t.samples; ++s) {
+      const vec gradient = load(gradients + s * t.sample);
+      const __m512i g = _mm512_cvtepu16_epi32(rounded(gradient)),
+                    winner = winner_indices(winners + s * t.winner_sample);
+      bias = _mm512_mask_add_ps(
+          bias, _mm512_cmpneq_epi32_mask(winner, _mm512_set1_epi32(no_gradient)), bias, gradient);
+#pragma GCC unroll 2
+      for (std::int64_t y = 0; y < lines; ++y)
+#pragma GCC unroll 2
+        for (std::int64_t x = 0; x < width / 2; ++x)
+          store_numbers(to + (x * lines + y) * tile_size + s * tile_channels,
+                        winner_pair(g, winner, y * width + 2 * x));
+    }
+  }
+  if (t.bias) store(t.bias, bias);
 }
 
-// The gradient at row y and column x as a number per lane.
-inline __m512i gradient_at(const GradientRows& r, std::int64_t across, std::int64_t y,
-                           std::int64_t x) {
-  if (x >= r.width) return _mm512_setzero_si512();
-  const std::int64_t window = (y / r.pool_height * across + x / r.pool_width) * r.window;
-  const __m512i g = wide_gradient(r.gradients + window);
-  if (!r.winner) return g;
-  const std::int64_t slot = y % r.pool_height * r.pool_width + x % r.pool_width;
+// The gradient of a sample at a line of the windows and column x as a number per lane.
+inline __m512i gradient_at(const GradientTiles& t, std::int64_t s, std::int64_t y, std::int64_t x) {
+  if (x >= t.width) return _mm512_setzero_si512();
+  const std::int64_t window = x / t.pool_width * t.window;
+  const __m512i g = _mm512_cvtepu16_epi32(rounded(load(t.gradients + window + s * t.sample)));
+  if (!t.winner) return g;
+  const std::int64_t slot = y * t.pool_width + x % t.pool_width;
   return _mm512_maskz_mov_epi32(
-      _mm512_cmpeq_epi32_mask(winner_indices(r.winner + window),
+      _mm512_cmpeq_epi32_mask(winner_indices(t.winner + window + s * t.winner_sample),
                               _mm512_set1_epi32(static_cast<std::int32_t>(slot))),
       g);
 }
 
-// Windows of an even width: all lines of a row of them at once, and the bias.
-inline void gradient_windows(const GradientRows& r) {
-  const std::int64_t across = r.width / r.pool_width, line = r.width * 16;
-  vec bias = r.bias ? load(r.bias) : vec{};
-  const float* gradients = r.gradients;
-  const std::uint8_t* winners = r.winner;
-  Bf16* to = r.to;
-  for (std::int64_t y = 0; y < r.rows; y += r.pool_height, to += (r.pool_height - 1) * line)
-    for (std::int64_t w = 0; w < across;
-         ++w, gradients += r.window, winners += r.window, to += r.pool_width * 16) {
-      const vec gradient = load(gradients);
-      const __m512i g = _mm512_cvtepu16_epi32(rounded(gradient)), winner = winner_indices(winners);
-      const __mmask16 passes = _mm512_cmpneq_epi32_mask(winner, _mm512_set1_epi32(no_gradient));
-      bias = _mm512_mask_add_ps(bias, passes, bias, gradient);
-      std::int64_t slot = 0;
-      for (std::int64_t i = 0; i < r.pool_height; ++i)
-        for (std::int64_t x = 0; x < r.pool_width; x += 2, slot += 2)
-          store_numbers(to + i * line + x * 16, winner_pair(g, winner, slot));
-    }
-  if (r.bias) store(r.bias, bias);
-}
-
-void gradient_rows(const GradientRows& given) {
-  const GradientRows r = given;
-  const std::int64_t across = r.width / r.pool_width;
-  Bf16* to = r.to;
-  if (r.winner && r.pool_width % 2 == 0) {
-    gradient_windows(r);
-    to += r.rows * r.width * 16;
+void gradient_tiles(const GradientTiles& given) {
+  const GradientTiles t = given;
+  if (t.winner && t.pool_width == 2 && t.pool_height == 2) {
+    gradient_windows<2, 2>(t);
+  } else if (t.winner && t.pool_width % 2 == 0) {
+    gradient_windows<0, 0>(t);
   } else {
-    for (std::int64_t y = 0; y < r.rows; ++y)
-      for (std::int64_t x = 0; x < r.width; x += 2, to += 32)
-        store_numbers(to, _mm512_or_si512(gradient_at(r, across, y, x),
-                                          _mm512_slli_epi32(gradient_at(r, across, y, x + 1), 16)));
+    for (std::int64_t p = 0; p < t.pairs; ++p)
+      for (std::int64_t y = 0; y < t.pool_height; ++y)
+        for (std::int64_t s = 0; s < t.samples; ++s) {
+          const std::int64_t x = 2 * (t.first + p);
+          store_numbers(t.to + (p * t.pool_height + y) * tile_size + s * tile_channels,
+                        _mm512_or_si512(gradient_at(t, s, y, x),
+                                        _mm512_slli_epi32(gradient_at(t, s, y, x + 1), 16)));
+        }
   }
-  for (; to < r.to + r.pairs * 32; to += 32) store_numbers(to, _mm512_setzero_si512());
-}
-
-// 16, 48, 17, 49, …: the upper halves of two registers, interleaved.
-inline __m512i upper_turns() {
-  return _mm512_set_epi16(63, 31, 62, 30, 61, 29, 60, 28, 59, 27, 58, 26, 57, 25, 56, 24, 55, 23,
-                          54, 22, 53, 21, 52, 20, 51, 19, 50, 18, 49, 17, 48, 16);
-}
-inline __m512i lower_turns() {
-  return _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38,
-                          6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+  for (std::int64_t i = 0; i < t.pairs * t.pool_height && t.samples < tile_samples; ++i)
+    for (std::int64_t s = t.samples; s < tile_samples; ++s)
+      store_numbers(t.to + i * tile_size + s * tile_channels, _mm512_setzero_si512());
 }
 
 // Calls visit(order, number of the tile in `to`, first place's rows, second place's rows) for each
@@ -291,60 +372,4 @@ void turn_places(const PairPlaces& given) {
       });
 }
 
-// The largest of a window's sums, and which one it is.
-struct Best {
-  __m512 value;
-  __m512i winner = _mm512_setzero_si512();
-
-  explicit Best(vec first) : value(first) {}
-  void meet(vec x, std::int64_t slot) {
-    const __mmask16 wins = _mm512_cmp_ps_mask(x, value, _CMP_GT_OQ);
-    value = _mm512_mask_mov_ps(value, wins, x);
-    winner = _mm512_mask_mov_epi32(winner, wins, _mm512_set1_epi32(static_cast<std::int32_t>(slot)));
-  }
-  void stop_negative() {
-    // A NaN passes.
-    const __mmask16 stops = _mm512_cmp_ps_mask(value, _mm512_setzero_ps(), _CMP_LE_OQ);
-    value = _mm512_mask_mov_ps(value, stops, _mm512_setzero_ps());
-    winner = _mm512_mask_mov_epi32(winner, stops, _mm512_set1_epi32(no_gradient));
-  }
-  void put_winner(std::uint8_t* to) const {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(winner));
-  }
-};
-
-// `fixed_slots`: how many a window has; 0: any.
-template <int fixed_slots, bool tiled>
-inline void pool_tiles(const PoolTiles& given) {
-  const PoolTiles p = given;
-  const std::int64_t slots = fixed_slots > 0 ? fixed_slots : p.slots;
-  const vec bias = p.bias ? load(p.bias) : vec{};
-  for (std::int64_t w = 0; w < p.windows; ++w) {
-    const float* sums = p.sums + w * slots * 256;
-    float* out = p.out + w * 16;
-    Bf16* row = p.tiles + w * tile_size;
-    std::uint8_t* winners = p.winner + w * (tiled ? tile_floats : 16);
-    for (std::int64_t s = 0; s < p.samples; ++s, sums += 16, out += p.out_stride,
-                      row += tile_channels, winners += tiled ? 16 : p.winner_stride) {
-      Best best(load(sums));
-#pragma GCC unroll 4
-      for (std::int64_t i = 1; i < slots; ++i) best.meet(load(sums + i * 256), i);
-      best.value = _mm512_add_ps(best.value, bias);
-      if (p.relu) best.stop_negative();
-      if constexpr (!tiled)
-        store(out, best.value);
-      else if (p.clears)
-        store_numbers(row, _mm512_zextsi256_si512(rounded(best.value)));
-      else
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), rounded(best.value));
-      if (fixed_slots != 1) best.put_winner(winners);
-    }
-  }
-}
-
-template <bool tiled>
-inline void pool_to(const PoolTiles& p) {
-  if (!p.winner) return pool_tiles<1, tiled>(p);
-  p.slots == 4 ? pool_tiles<4, tiled>(p) : pool_tiles<0, tiled>(p);
-}
-void pool(const PoolTiles& p) { p.tiles ? pool_to<true>(p) : pool_to<false>(p); }
+void pool(const PoolTiles& p) { pool_windows(p, 0, p.windows); }

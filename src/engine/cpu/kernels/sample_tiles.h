@@ -9,57 +9,77 @@ namespace sweetspot::engine::cpu {
 // samples side by side. A kernel's tap is then a tile as it is, and no patch is packed.
 //
 // A tensor between two of them is stored that way ("tiled"): the values of a block of 16 samples as
-// (channel groups, positions, 16, 32) in bf16, with one position of zeros after the last; gradients
+// (channel groups, positions, 16, 32) in bf16; gradients
 // and winners as (units, positions, 16, 16).
 
 constexpr std::int64_t tile_samples = 16, tile_channels = 32;
 constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
 constexpr std::int64_t tile_floats = tile_samples * unit;         // of its sums
 
-// Products at up to four positions with one unit of channels, or at up to two with two of them:
-// Σ over steps and channel groups of A[step.a[i]] · B[step.b]. Two of each side are fewer loads
-// than four and one.
-struct TapStep {
-  std::int32_t a[4], b;
+// Products at up to three neighbouring positions of a row with one unit of channels. Position i
+// multiplies column j of a line of tiles with tap j - i of the line's: each tile of both sides is
+// loaded once, and weights move on from position to position. Most lines are of one row of a
+// kernel.
+struct TapLine {
+  std::int32_t columns;  // its first one's place in the list of them
+  std::int32_t b;        // its first tap
+  std::int32_t taps;
+  std::int32_t begin, end;  // the columns that are no padding
 };
 struct TapGroup {
-  std::int32_t first, steps;  // of its steps
-  std::int32_t c[4];          // where its sums go, in floats; negative: nowhere
+  std::int32_t first, lines;  // of its lines
+  std::int32_t c[3];          // where its sums go, in floats; negative: nowhere
 };
 struct TapProduct {
   const Bf16 *a, *b;
-  std::int64_t a_row, a_group, b_group, channel_groups;
-  int across;           // units of channels: 1 or 2
-  std::int64_t b_next;  // to the second one's weights, in numbers
-  const TapStep* steps;
+  std::int64_t a_group, b_group, channel_groups;
+  std::int64_t b_step;          // from one tap to the next, in numbers
+  const std::int32_t* columns;  // where each one's tile is
+  const TapLine* lines;
   const TapGroup* groups;
   std::int64_t group_count, samples;
-  bool configures;   // the first of several products without anything else that uses tiles between
-  bool by_channels;  // all groups of positions with one group of channels before the next
+  bool configures;  // the first of several products without anything else that uses tiles between
   float* c;
-  std::int64_t c_row, c_next;  // floats from one sample, one unit to the next
+  std::int64_t c_row;  // floats from one sample to the next
 };
 
-// D (+)= Σ over steps of A · B, for one or two tiles of rows (16 channels of the input, or 16 taps)
-// and one or two of columns, and for several kinds of steps, one after the other.
+// Weight gradients of up to four taps of a kernel's row: D[k] (+)= Σ over the lines' pairs of
+// outputs of A[places[line.places + pair · pair_places + k]] · B[line.b + pair]. Rows are 16
+// channels of the input. With `pair_places` of 2 two taps that are two apart read the same places,
+// whose tiles are loaded once.
+struct PairLine {
+  std::int32_t places, b;
+};
+struct PairLines {
+  const Bf16 *a, *b;
+  const std::int32_t* places;  // negative: padding
+  const PairLine* lines;
+  std::int64_t line_count, pairs, pair_places;
+  int taps;
+  bool configures;
+  bool begins;  // with zeros, not with what D has
+  float* d;
+  std::int64_t d_row, d_tap;  // floats from one row, from one tap to the next
+};
+
+// D (+)= Σ over steps of A · B, for one or two tiles of rows (16 taps of a first layer) and one or
+// two of columns.
 struct PairStep {
   std::int32_t a, b;
 };
-struct PairGroup {
-  const PairStep* steps;
-  std::int64_t count;
-  float* d;
-};
 struct PairProduct {
   const Bf16 *a, *b;
-  std::int64_t a_row;           // from one row of a left tile to the next, in numbers
   std::int64_t a_next, b_next;  // to the second tile
-  const PairGroup* groups;
-  std::int64_t group_count;
+  const PairStep* steps;
+  std::int64_t step_count;
+  float* d;
   int down, across;
   bool configures;
   bool begins;                 // with zeros, not with what D has
-  std::int64_t d_row, d_next;  // floats from one row, from one tile of rows to the next
+  bool continues;              // with what the call before has left in the tiles
+  bool leaves;                 // the sums there
+  std::int64_t d_row, d_next;  // floats from one row, from one tile of rows to the next; with one
+                               // tile of rows, every other step's sums are there instead
 };
 
 // Two places whose numbers form pairs; negative: zeros.
@@ -87,6 +107,10 @@ struct UnitImages {
 struct WinnerImages {
   const std::uint8_t* winner;
   std::int64_t sample, slots;
+  // Null, or for windows of 2×2 what pair_places() would make of the pairs of outputs, `across`
+  // in a row.
+  Bf16* pairs;
+  std::int64_t pairs_unit, across;
 };
 
 // Patches of a first layer: `lines` runs of numbers of each sample's frame.
@@ -99,23 +123,32 @@ struct PatchPlaces {
   std::int64_t rows, row;
 };
 
-// What each tap of a first layer reads of one sample, for all outputs of some rows.
-struct TapRows {
-  const Bf16* from;
-  const std::int32_t* offsets;  // of each tap
-  std::int64_t taps, rows, row_stride, width;
-  Bf16* to;                    // (taps, length), a row of outputs every `pitch`, then zeros
-  std::int64_t pitch, length;  // multiples of 2 and 32
+// Frames of a first layer, number by number: what two neighbouring outputs read there, of all
+// samples.
+struct TurnedFrames {
+  const Bf16* frames;
+  std::int64_t frame_stride;
+  std::int64_t apart;  // from what an output reads to what the next one reads
+  std::int64_t samples, count;
+  Bf16* to;  // (numbers, 16, 2), whole groups of 16
 };
-// The gradients of these outputs, one unit of channels, in pairs.
-struct GradientRows {
-  const float* gradients;      // (windows, 16)
+// What the taps read for all outputs of a row: those of a pair of outputs follow one another, the
+// lines of the kernel first.
+struct TapLines {
+  const Bf16* from;  // turned frames
+  std::int64_t line_stride, lines, numbers;
+  Bf16* to;  // (numbers, lines, 16, 2)
+};
+// The gradients of a row of windows, one unit of channels, in pairs of neighbouring outputs.
+struct GradientTiles {
+  const float* gradients;      // (windows, samples, 16)
   const std::uint8_t* winner;  // null: not pooled
   std::int64_t window;         // floats, and winners, from one window to the next
-  std::int64_t rows, width, pool_height, pool_width;
-  Bf16* to;            // (pairs, 16, 2), zeros after the last row
-  std::int64_t pairs;  // of 16 × 2
-  float* bias;         // null, or where the gradients of winners are added
+  std::int64_t sample, winner_sample;
+  std::int64_t samples, pool_height, pool_width, width;
+  std::int64_t first, pairs;  // whole windows, if they are pooled by an even width
+  Bf16* to;                   // (pairs, lines of a window, 16, 32)
+  float* bias;                // null, or where the gradients of winners are added
 };
 
 struct PoolTiles {
@@ -133,9 +166,38 @@ struct PoolTiles {
   bool clears;
 };
 
+// A row of windows of a first layer, all units. A group is two patches with the weights of two
+// outputs: c[2 i + j] = Σ over tiles of their rows of A[a[i]] · B[b[j]].
+struct PatchGroup {
+  std::int32_t a[2], b[2];
+  std::int32_t c[4];  // where its sums go, in floats; negative: nowhere
+};
+// Windows whose sums stay in the L1 cache until they are pooled.
+struct PatchChunk {
+  std::int64_t first_window, windows;
+  std::int64_t first_group, groups;
+};
+struct PatchRow {
+  const Bf16 *a, *b;
+  std::int64_t a_row, tiles;
+  std::int64_t b_unit, units;  // numbers from one unit to the next
+  const PatchGroup* groups;
+  const PatchChunk* chunks;
+  std::int64_t chunk_count;
+  bool configures;
+  float* sums;  // of two chunks
+  std::int64_t chunk_floats;
+  // The first unit's, from the row's first window on, and what is from one unit to the next: of
+  // out and winners, and of the groups of a tiled output.
+  PoolTiles pool;
+  std::int64_t out_unit, tiles_group;
+};
+
 // The products run on tiles.
 struct SampleTileProducts {
   void (*taps)(const TapProduct&);
+  void (*patches)(const PatchRow&);
+  void (*pair_lines)(const PairLines&);
   void (*pairs)(const PairProduct&);
 };
 
@@ -152,9 +214,10 @@ struct SampleTileKernels {
   void (*gradients_side_by_side)(const UnitImages&, const Bf16* values, float* bias, Bf16* to,
                                  std::int64_t group_stride);
   void (*patches)(const PatchPlaces&);
-  void (*tap_rows)(const TapRows&);
+  void (*turn_frames)(const TurnedFrames&);
+  void (*tap_lines)(const TapLines&);
   // With a bias if outputs are pooled by an even width.
-  void (*gradient_rows)(const GradientRows&);
+  void (*gradient_tiles)(const GradientTiles&);
   // Rows are samples: (16 channels, 2) of both places.
   void (*pair_places)(const PairPlaces&);
   // Rows are channels: (16 samples, 2) of both places.

@@ -1,263 +1,347 @@
 // Products of tiles whose rows are samples (sample_tiles.h). Included after tiles.inl.
 
-// Sums are tiles 0 to 3, of a position's units side by side. Each sum of a group is stored just
-// before its tile begins the next group's: loads, multiplications and stores overlap even on a CPU
-// that does not rename tiles.
-template <int i, int across>
-inline float* tap_sum(const TapProduct& p, const TapGroup& group) {
-  return p.c + group.c[i / across] + i % across * p.c_next;
-}
-template <class Tiles, int i, int across>
-inline void end_tap_sum(const TapProduct& p, const TapGroup* group) {
-  if (group && group->c[i / across] >= 0)
-    Tiles::template store<i>(tap_sum<i, across>(p, *group), 4 * p.c_row);
-}
-template <class Tiles, int across>
-inline void end_tap_sums(const TapProduct& p, const TapGroup* group) {
-  end_tap_sum<Tiles, 0, across>(p, group);
-  end_tap_sum<Tiles, 1, across>(p, group);
-  end_tap_sum<Tiles, 2, across>(p, group);
-  end_tap_sum<Tiles, 3, across>(p, group);
-}
-// A group's sums begin with zeros, or with what earlier groups of channels have summed.
-template <class Tiles, int i, int across>
-inline void begin_tap_sum(const TapProduct& p, const TapGroup& group, bool adds) {
-  if (adds && group.c[i / across] >= 0)
-    Tiles::template load<i>(tap_sum<i, across>(p, group), 4 * p.c_row);
-  else
-    Tiles::template zero<i>();
-}
-// What changes at a group's first step: the sums of the one before it are stored.
-struct TapChange {
-  const TapGroup *before, *group;
-  bool adds;
-};
-template <class Tiles, int i, int across>
-inline void change_tap_sum(const TapProduct& p, const TapChange& change) {
-  end_tap_sum<Tiles, i, across>(p, change.before);
-  begin_tap_sum<Tiles, i, across>(p, *change.group, change.adds);
-}
+constexpr std::int64_t tile_row_bytes = 2 * tile_channels;
 
-// Four positions: two tiles of each side alternate.
-template <class Tiles, int i, bool begins>
-inline void add_tap(const TapProduct& p, const TapChange& change, const Bf16* a, bool first) {
-  Tiles::template load<4 + i % 2>(a, 2 * p.a_row);
-  if constexpr (begins) change_tap_sum<Tiles, i, 1>(p, change);
-  if (first)
-    Tiles::template multiply<i, 4 + i % 2, 6>();
-  else
-    Tiles::template multiply<i, 4 + i % 2, 7>();
-}
-// `first`: the right side is tile 6, else 7.
-template <class Tiles, bool begins>
-inline void add_four_taps(const TapProduct& p, const TapChange& change, const Bf16* a,
-                          const TapStep& step, const Bf16* b, bool first) {
-  if (first)
-    Tiles::template load<6>(b + step.b, 2 * tile_channels);
-  else
-    Tiles::template load<7>(b + step.b, 2 * tile_channels);
-  add_tap<Tiles, 0, begins>(p, change, a + step.a[0], first);
-  add_tap<Tiles, 1, begins>(p, change, a + step.a[1], first);
-  add_tap<Tiles, 2, begins>(p, change, a + step.a[2], first);
-  add_tap<Tiles, 3, begins>(p, change, a + step.a[3], first);
-}
+// Arguments are read where they are: a copy in larger registers than they were just stored with
+// would wait for these stores, and those before them.
 
-// Where a product of two positions with two units is: all steps of a group with one group of
-// channels, then with the next, unless all groups come first.
-class TapPlace {
+// Sums are tiles 0 to 2, a line's tiles 3 and 4 in turn, and tap t is tile 5 + t % 3.
+template <class Tiles>
+class RollingTaps {
  public:
-  explicit TapPlace(const TapProduct& p)
-      : p_(p), channels_at_once_(p.by_channels ? 1 : p.channel_groups) {
-    skip_empty();
+  explicit RollingTaps(const TapProduct& p) : p_(p) {}
+
+  // The sums before these are stored while the first tiles are loaded.
+  void add(const TapGroup& group, const TapGroup* before) const {
+    if (group.lines > 0) load_first(line_of(group, 0, 0));
+    end<0>(before), Tiles::template zero<0>();
+    end<1>(before), Tiles::template zero<1>();
+    end<2>(before), Tiles::template zero<2>();
+    for (std::int64_t g = 0; g < p_.channel_groups; ++g)
+      for (std::int32_t i = 0; i < group.lines; ++i) {
+        const Line line = line_of(group, i, g);
+        if (g > 0 || i > 0) load_first(line);
+        add_line(line);
+      }
   }
-  bool ended() const { return channels_ >= p_.channel_groups; }
-  bool begins_group() const { return step_ == 0 && channels_ == first_channels_; }
-  TapChange change(const TapGroup* before) const { return {before, &group(), first_channels_ > 0}; }
-  const TapGroup& group() const { return p_.groups[group_]; }
-  const Bf16* left(int i) const { return p_.a + channels_ * p_.a_group + step().a[i]; }
-  const Bf16* right(int i) const {
-    return p_.b + i * p_.b_next + channels_ * p_.b_group + step().b;
-  }
-  void advance() {
-    if (++step_ < group().steps) return;
-    step_ = 0;
-    if (++channels_ < first_channels_ + channels_at_once_) return;
-    channels_ = first_channels_, ++group_;
-    skip_empty();
-  }
+  void end(const TapGroup* group) const { end<0>(group), end<1>(group), end<2>(group); }
 
  private:
-  const TapStep& step() const { return p_.steps[group().first + step_]; }
-  void skip_empty() {
-    for (; !ended(); ++group_)
-      if (group_ == p_.group_count)
-        channels_ = first_channels_ += channels_at_once_, group_ = -1;
-      else if (group().steps > 0)
-        return;
+  struct Line {
+    const Bf16 *a, *b;
+    const std::int32_t* columns;
+    std::int64_t step;
+    std::int32_t taps, begin, end;
+    int positions;
+  };
+
+  template <int i>
+  void end(const TapGroup* group) const {
+    if (group && group->c[i] >= 0) Tiles::template store<i>(p_.c + group->c[i], 4 * p_.c_row);
+  }
+  Line line_of(const TapGroup& group, std::int32_t i, std::int64_t g) const {
+    const TapLine& given = p_.lines[group.first + i];
+    return {p_.a + g * p_.a_group,
+            p_.b + g * p_.b_group + given.b,
+            p_.columns + given.columns,
+            p_.b_step,
+            given.taps,
+            given.begin,
+            given.end,
+            1 + (group.c[1] >= 0) + (group.c[2] >= 0)};
+  }
+  // The first column, and the taps that it meets.
+  static void load_first(const Line& line) {
+    line.begin % 2 == 0 ? load_column<0>(line, line.begin) : load_column<1>(line, line.begin);
+    for (std::int32_t t = line.begin > 2 ? line.begin - 2 : 0; t <= line.begin && t < line.taps; ++t)
+      t % 3 == 0 ? load_tap<0>(line, t) : t % 3 == 1 ? load_tap<1>(line, t) : load_tap<2>(line, t);
+  }
+  static void add_line(const Line& line) {
+    for (std::int32_t j = line.begin / 6 * 6; j < line.end; j += 6) {
+      meet<0>(line, j), meet<1>(line, j + 1), meet<2>(line, j + 2);
+      meet<3>(line, j + 3), meet<4>(line, j + 4), meet<5>(line, j + 5);
+    }
+  }
+  template <int tile>
+  static void load_tap(const Line& line, std::int32_t t) {
+    Tiles::template load<5 + tile>(line.b + t * line.step, tile_row_bytes);
+  }
+  template <int tile>
+  static void load_column(const Line& line, std::int32_t j) {
+    Tiles::template load<3 + tile>(line.a + line.columns[j], tile_row_bytes);
+  }
+  // Column j, which is `phase` modulo 6. The tile of the tap that no position needs any more takes
+  // the next one.
+  template <int phase>
+  static void meet(const Line& line, std::int32_t j) {
+    if (j < line.begin || j >= line.end) return;
+    constexpr int left = 3 + phase % 2;
+    if (j > line.begin) load_column<phase % 2>(line, j);
+    if (line.positions > 2 && j >= 2 && j - 2 < line.taps)
+      Tiles::template multiply<2, left, 5 + (phase + 1) % 3>();
+    if (j + 1 < line.taps) load_tap<(phase + 1) % 3>(line, j + 1);
+    if (line.positions > 1 && j >= 1 && j - 1 < line.taps)
+      Tiles::template multiply<1, left, 5 + (phase + 2) % 3>();
+    if (j < line.taps) Tiles::template multiply<0, left, 5 + phase % 3>();
   }
 
   const TapProduct& p_;
-  std::int64_t channels_at_once_, first_channels_ = 0, channels_ = 0, group_ = 0;
-  std::int32_t step_ = 0;
 };
 
-// Two positions and two units: a tile is loaded for the next step as soon as this one no longer
-// needs it.
+// Each sum of a group is stored just before its tile begins the next group's: loads,
+// multiplications and stores overlap even on a CPU that does not rename tiles.
 template <class Tiles>
-inline void add_two_by_two(const TapProduct& p) {
-  constexpr std::int64_t bytes = 2 * tile_channels;
-  const auto load_left = [&]<int i>(const TapPlace& at) {
-    Tiles::template load<4 + i>(at.left(i), 2 * p.a_row);
-  };
-  const auto load_right = [&]<int i>(const TapPlace& at) {
-    Tiles::template load<6 + i>(at.right(i), bytes);
-  };
+void taps_on_tiles(const TapProduct& p) {
+  if (p.configures) Tiles::configure(static_cast<int>(p.samples), 5);
+  const RollingTaps<Tiles> taps(p);
   for (std::int64_t i = 0; i < p.group_count; ++i)
-    if (p.groups[i].steps == 0) {
-      Tiles::template zero<0>(), Tiles::template zero<1>();
-      Tiles::template zero<2>(), Tiles::template zero<3>();
-      end_tap_sums<Tiles, 2>(p, p.groups + i);
-    }
-  TapPlace at(p);
-  if (at.ended()) return;
-  load_left.template operator()<0>(at), load_right.template operator()<0>(at);
-  load_right.template operator()<1>(at), load_left.template operator()<1>(at);
-  const TapGroup* before = nullptr;
-  for (bool more = true; more;) {
-    const bool begins = at.begins_group();
-    const TapChange change = at.change(before);
-    before = change.group;
-    if (begins) change_tap_sum<Tiles, 0, 2>(p, change);
-    Tiles::template multiply<0, 4, 6>();
-    if (begins) change_tap_sum<Tiles, 1, 2>(p, change);
-    Tiles::template multiply<1, 4, 7>();
-    at.advance();
-    more = !at.ended();
-    if (more) load_left.template operator()<0>(at);
-    if (begins) change_tap_sum<Tiles, 2, 2>(p, change);
-    Tiles::template multiply<2, 5, 6>();
-    if (more) load_right.template operator()<0>(at);
-    if (begins) change_tap_sum<Tiles, 3, 2>(p, change);
-    Tiles::template multiply<3, 5, 7>();
-    if (more) load_right.template operator()<1>(at), load_left.template operator()<1>(at);
-  }
-  end_tap_sums<Tiles, 2>(p, before);
+    taps.add(p.groups[i], i > 0 ? p.groups + i - 1 : nullptr);
+  if (p.group_count > 0) taps.end(p.groups + p.group_count - 1);
 }
 
+// Storing a sum waits until all multiplications have ended, so the next tiles are loaded and the
+// windows of the chunk before are pooled in between.
 template <class Tiles>
-inline void add_four_by_one(const TapProduct& p) {
-  const std::int64_t rounds = p.by_channels ? p.channel_groups : 1,
-                     at_once = p.channel_groups / rounds;
-  TapChange change{};
-  bool first = true;
-  for (std::int64_t round = 0; round < rounds; ++round)
-    for (std::int64_t i = 0; i < p.group_count; ++i) {
-      const TapStep* steps = p.steps + p.groups[i].first;
-      const std::int32_t count = p.groups[i].steps;
-      change.group = p.groups + i, change.adds = round > 0;
-      if (count == 0) {
-        change_tap_sum<Tiles, 0, 1>(p, change);
-        change_tap_sum<Tiles, 1, 1>(p, change);
-        change_tap_sum<Tiles, 2, 1>(p, change);
-        change_tap_sum<Tiles, 3, 1>(p, change);
-      }
-      for (std::int64_t g = round; g < round + at_once; ++g) {
-        const Bf16* a = p.a + g * p.a_group;
-        const Bf16* b = p.b + g * p.b_group;
-        std::int32_t s = 0;
-        if (g == round && count > 0) {
-          add_four_taps<Tiles, true>(p, change, a, steps[0], b, first);
-          first = !first, s = 1;
+class PatchRows {
+ public:
+  explicit PatchRows(const PatchRow& row) : r_(row) {}
+
+  void run() const {
+    PoolTiles before{};  // the chunk that is to be pooled
+    bool odd = false;
+    load(r_.groups[0], r_.b, 0);
+    for (std::int64_t u = 0; u < r_.units; ++u)
+      for (std::int64_t i = 0; i < r_.chunk_count; ++i, odd = !odd) {
+        const PatchChunk& chunk = r_.chunks[i];
+        float* sums = r_.sums + (odd ? r_.chunk_floats : 0);
+        for (std::int64_t g = 0; g < chunk.groups; ++g) {
+          const PatchGroup& group = r_.groups[chunk.first_group + g];
+          multiply(group, r_.b + u * r_.b_unit);
+          // The groups of the chunks follow one another.
+          const bool last = i + 1 == r_.chunk_count && g + 1 == chunk.groups;
+          if (!last || u + 1 < r_.units)
+            load(last ? r_.groups[0] : (&group)[1], r_.b + (u + last) * r_.b_unit, 0);
+          pool_windows(before, before.windows * g / chunk.groups,
+                       before.windows * (g + 1) / chunk.groups);
+          store<0>(group, sums), store<1>(group, sums);
+          store<2>(group, sums), store<3>(group, sums);
         }
-        for (; s < count; ++s, first = !first)
-          add_four_taps<Tiles, false>(p, change, a, steps[s], b, first);
+        before = pooled(u, chunk, sums);
       }
-      change.before = change.group;
+    pool_windows(before, 0, before.windows);
+  }
+
+ private:
+  PoolTiles pooled(std::int64_t u, const PatchChunk& chunk, const float* sums) const {
+    PoolTiles p = r_.pool;
+    const std::int64_t w = chunk.first_window;
+    p.sums = sums, p.windows = chunk.windows;
+    if (p.bias) p.bias += u * 16;
+    if (p.tiles) {
+      p.tiles += u / 2 * r_.tiles_group + u % 2 * 16 + w * tile_size;
+      p.clears = u % 2 == 0 && u + 1 == r_.units;
+    } else {
+      p.out += u * r_.out_unit + w * 16;
     }
-  end_tap_sums<Tiles, 1>(p, change.before);
-}
+    if (p.winner) p.winner += u * r_.out_unit + w * (p.tiles ? tile_floats : 16);
+    return p;
+  }
+  void multiply(const PatchGroup& group, const Bf16* b) const {
+    Tiles::template zero<0>(), Tiles::template zero<1>();
+    Tiles::template zero<2>(), Tiles::template zero<3>();
+    for (std::int64_t tile = 0; tile < r_.tiles; ++tile) {
+      if (tile > 0) load(group, b, tile);
+      Tiles::template multiply<0, 4, 6>(), Tiles::template multiply<1, 4, 7>();
+      Tiles::template multiply<2, 5, 6>(), Tiles::template multiply<3, 5, 7>();
+    }
+  }
+  void load(const PatchGroup& group, const Bf16* b, std::int64_t tile) const {
+    Tiles::template load<4>(r_.a + group.a[0] + tile * tile_channels, 2 * r_.a_row);
+    Tiles::template load<6>(b + group.b[0] + tile * tile_size, tile_row_bytes);
+    Tiles::template load<7>(b + group.b[1] + tile * tile_size, tile_row_bytes);
+    Tiles::template load<5>(r_.a + group.a[1] + tile * tile_channels, 2 * r_.a_row);
+  }
+  template <int t>
+  static void store(const PatchGroup& group, float* sums) {
+    if (group.c[t] >= 0) Tiles::template store<t>(sums + group.c[t], 4 * 16);
+  }
+
+  const PatchRow& r_;
+};
 
 template <class Tiles>
-void taps_on_tiles(const TapProduct& given) {
-  const TapProduct p = given;
-  if (p.configures) Tiles::configure(static_cast<int>(p.samples));
-  p.across == 2 ? add_two_by_two<Tiles>(p) : add_four_by_one<Tiles>(p);
+void patches_on_tiles(const PatchRow& row) {
+  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples), 6);
+  PatchRows<Tiles>(row).run();
 }
 
-// The same for pairs.
-template <class Tiles, int i, int across>
-inline float* pair_sum(const PairProduct& p, const PairGroup& group) {
-  return group.d + i / across * p.d_next + i % across * 16;
-}
-template <class Tiles, int i, int across>
-inline void change_pair_sum(const PairProduct& p, const PairGroup* before, const PairGroup* next) {
-  const std::int64_t stride = 4 * p.d_row;
-  if (before) Tiles::template store<i>(pair_sum<Tiles, i, across>(p, *before), stride);
-  if (next && p.begins)
-    Tiles::template zero<i>();
-  else if (next)
-    Tiles::template load<i>(pair_sum<Tiles, i, across>(p, *next), stride);
-}
+// Sums are tiles 0 to 3, one for each tap; tiles of places 4 and 5 in turn; pairs of outputs 6 and
+// 7 in turn.
+template <class Tiles>
+class RollingPairs {
+ public:
+  explicit RollingPairs(const PairLines& p) : p_(p) {}
 
-template <class Tiles, int down, int across, bool begins>
-inline void add_pairs_of(const PairProduct& p, const PairGroup* before, const PairGroup& group,
-                         const PairStep& step) {
-  constexpr std::int64_t bytes = 2 * tile_channels;
-  const Bf16* a = p.a + step.a;
-  const Bf16* b = p.b + step.b;
-  Tiles::template load<4>(a, 2 * p.a_row);
-  Tiles::template load<6>(b, bytes);
-  if constexpr (begins) change_pair_sum<Tiles, 0, across>(p, before, &group);
-  Tiles::template multiply<0, 4, 6>();
-  if constexpr (across == 2) {
-    Tiles::template load<7>(b + p.b_next, bytes);
-    if constexpr (begins) change_pair_sum<Tiles, 1, across>(p, before, &group);
-    Tiles::template multiply<1, 4, 7>();
-  }
-  if constexpr (down == 2) {
-    Tiles::template load<5>(a + p.a_next, 2 * p.a_row);
-    if constexpr (begins) change_pair_sum<Tiles, across, across>(p, before, &group);
-    Tiles::template multiply<across, 5, 6>();
-    if constexpr (across == 2) {
-      if constexpr (begins) change_pair_sum<Tiles, 3, across>(p, before, &group);
-      Tiles::template multiply<3, 5, 7>();
+  void run() const {
+    begin<0>(), begin<1>(), begin<2>(), begin<3>();
+    for (std::int64_t i = 0; i < p_.line_count; ++i) {
+      const Line line{p_.places + p_.lines[i].places, p_.b + p_.lines[i].b};
+      p_.pair_places == 2 ? roll(line) : add(line);
     }
+    end<0>(), end<1>(), end<2>(), end<3>();
   }
-}
 
-template <class Tiles, int down, int across>
-inline void change_pair_sums(const PairProduct& p, const PairGroup* before, const PairGroup* next) {
-  change_pair_sum<Tiles, 0, across>(p, before, next);
-  if constexpr (down * across > 1) change_pair_sum<Tiles, 1, across>(p, before, next);
-  if constexpr (down * across > 2) {
-    change_pair_sum<Tiles, 2, across>(p, before, next);
-    change_pair_sum<Tiles, 3, across>(p, before, next);
-  }
-}
+ private:
+  struct Line {
+    const std::int32_t* places;
+    const Bf16* b;
+  };
 
-template <class Tiles, int down, int across>
-inline void add_pair_products(const PairProduct& p) {
-  const PairGroup* before = nullptr;
-  for (std::int64_t i = 0; i < p.group_count; ++i) {
-    const PairGroup& group = p.groups[i];
-    if (group.count == 0 && !p.begins) continue;
-    if (group.count == 0)
-      change_pair_sums<Tiles, down, across>(p, before, &group);
+  template <int k>
+  void begin() const {
+    if (k >= p_.taps) return;
+    if (p_.begins)
+      Tiles::template zero<k>();
     else
-      add_pairs_of<Tiles, down, across, true>(p, before, group, group.steps[0]);
-    for (std::int64_t s = 1; s < group.count; ++s)
-      add_pairs_of<Tiles, down, across, false>(p, before, group, group.steps[s]);
-    before = &group;
+      Tiles::template load<k>(p_.d + k * p_.d_tap, 4 * p_.d_row);
   }
-  change_pair_sums<Tiles, down, across>(p, before, nullptr);
-}
+  template <int k>
+  void end() const {
+    if (k < p_.taps) Tiles::template store<k>(p_.d + k * p_.d_tap, 4 * p_.d_row);
+  }
+  template <int tile>
+  void load_outputs(const Line& line, std::int64_t pair) const {
+    if (pair < p_.pairs)
+      Tiles::template load<6 + tile>(line.b + pair * tile_size, tile_row_bytes);
+  }
+
+  // Place i is read by tap i % 2 of pair i / 2 and tap i % 2 + 2 of the pair before it.
+  void roll(const Line& line) const {
+    load_outputs<0>(line, 0);
+    const std::int64_t count = 2 * (p_.pairs - 1) + p_.taps;
+    for (std::int64_t i = 0; i < count; i += 4) {
+      meet<0>(line, i), meet<1>(line, i + 1);
+      meet<2>(line, i + 2), meet<3>(line, i + 3);
+    }
+  }
+  template <int phase>
+  void meet(const Line& line, std::int64_t i) const {
+    constexpr int tap = phase % 2, left = 4 + tap, now = phase / 2, before = 1 - now;
+    const std::int64_t pair = i / 2;
+    const bool inside = i < 2 * (p_.pairs - 1) + p_.taps && line.places[i] >= 0;
+    if (inside) {
+      Tiles::template load<left>(p_.a + line.places[i], tile_row_bytes);
+      if (tap + 2 < p_.taps && pair >= 1 && pair - 1 < p_.pairs)
+        Tiles::template multiply<tap + 2, left, 6 + before>();
+    }
+    if constexpr (tap == 1) load_outputs<before>(line, pair + 1);
+    if (inside && tap < p_.taps && pair < p_.pairs)
+      Tiles::template multiply<tap, left, 6 + now>();
+  }
+
+  void add(const Line& line) const {
+    for (std::int64_t pair = 0; pair < p_.pairs; pair += 2)
+      add_pair<0>(line, pair), add_pair<1>(line, pair + 1);
+  }
+  template <int right>
+  void add_pair(const Line& line, std::int64_t pair) const {
+    if (pair >= p_.pairs) return;
+    load_outputs<right>(line, pair);
+    const std::int32_t* places = line.places + pair * p_.pair_places;
+    add_tap<0, right>(places), add_tap<1, right>(places);
+    add_tap<2, right>(places), add_tap<3, right>(places);
+  }
+  template <int k, int right>
+  void add_tap(const std::int32_t* places) const {
+    if (k >= p_.taps || places[k] < 0) return;
+    Tiles::template load<4 + k % 2>(p_.a + places[k], tile_row_bytes);
+    Tiles::template multiply<k, 4 + k % 2, 6 + right>();
+  }
+
+  const PairLines& p_;
+};
 
 template <class Tiles>
-void pairs_on_tiles(const PairProduct& given) {
-  const PairProduct p = given;
-  if (p.configures) Tiles::configure(static_cast<int>(tile_samples));
+void pair_lines_on_tiles(const PairLines& p) {
+  if (p.configures) Tiles::configure();
+  RollingPairs<Tiles>(p).run();
+}
+
+// Sums are tiles 0 to 3. With one tile of rows two sums are too few for the latency of a
+// multiplication: those of every other step are tiles 2 and 3.
+template <class Tiles, int down, int across>
+class PairSteps {
+ public:
+  explicit PairSteps(const PairProduct& p) : p_(p) {}
+
+  void run() const {
+    each_sum([&]<int t>(const float* d) {
+      if (p_.begins)
+        Tiles::template zero<t>();
+      else if (!p_.continues)
+        Tiles::template load<t>(d, 4 * p_.d_row);
+    });
+    if constexpr (down == 2) {
+      for (std::int64_t s = 0; s < p_.step_count; ++s) add_two(s);
+    } else {
+      load_left<0>(0), load_right<0>(0), load_right<1>(0);
+      for (std::int64_t s = 0; s < p_.step_count; s += 2) {
+        add_one<0>(s);
+        if (s + 1 < p_.step_count) add_one<1>(s + 1);
+      }
+    }
+    if (!p_.leaves)
+      each_sum([&]<int t>(float* d) { Tiles::template store<t>(d, 4 * p_.d_row); });
+  }
+
+ private:
+  template <class Visit>
+  void each_sum(Visit visit) const {
+    visit.template operator()<0>(p_.d);
+    visit.template operator()<2>(p_.d + p_.d_next);
+    if constexpr (across == 2) {
+      visit.template operator()<1>(p_.d + 16);
+      visit.template operator()<3>(p_.d + p_.d_next + 16);
+    }
+  }
+  template <int i>
+  void load_left(std::int64_t s) const {
+    if (s < p_.step_count)
+      Tiles::template load<4 + i>(p_.a + p_.steps[s].a + (down == 2 ? i * p_.a_next : 0),
+                                  tile_row_bytes);
+  }
+  template <int j>
+  void load_right(std::int64_t s) const {
+    if (j < across && s < p_.step_count)
+      Tiles::template load<6 + j>(p_.b + p_.steps[s].b + j * p_.b_next, tile_row_bytes);
+  }
+  void add_two(std::int64_t s) const {
+    load_left<0>(s), load_right<0>(s);
+    Tiles::template multiply<0, 4, 6>();
+    load_right<1>(s);
+    if constexpr (across == 2) Tiles::template multiply<1, 4, 7>();
+    load_left<1>(s);
+    Tiles::template multiply<2, 5, 6>();
+    if constexpr (across == 2) Tiles::template multiply<3, 5, 7>();
+  }
+  // Tiles are loaded for the next step as soon as this one no longer needs them.
+  template <int i>
+  void add_one(std::int64_t s) const {
+    load_left<1 - i>(s + 1);
+    Tiles::template multiply<2 * i, 4 + i, 6>();
+    load_right<0>(s + 1);
+    if constexpr (across == 2) Tiles::template multiply<2 * i + 1, 4 + i, 7>();
+    load_right<1>(s + 1);
+  }
+
+  const PairProduct& p_;
+};
+
+template <class Tiles>
+void pairs_on_tiles(const PairProduct& p) {
+  if (p.configures) Tiles::configure();
   if (p.down == 2)
-    p.across == 2 ? add_pair_products<Tiles, 2, 2>(p) : add_pair_products<Tiles, 2, 1>(p);
+    p.across == 2 ? PairSteps<Tiles, 2, 2>(p).run() : PairSteps<Tiles, 2, 1>(p).run();
   else
-    p.across == 2 ? add_pair_products<Tiles, 1, 2>(p) : add_pair_products<Tiles, 1, 1>(p);
+    p.across == 2 ? PairSteps<Tiles, 1, 2>(p).run() : PairSteps<Tiles, 1, 1>(p).run();
 }

@@ -155,11 +155,18 @@ void multiply_on_tiles(const Product<Bf16>& m) {
   if (depth < tile_numbers) return kernels_avx512bf16.multiply(m);
   alignas(64) Bf16 a[two_tiles * most_packed], b_rest[tile_numbers * panel];
   alignas(64) float sums[two_tiles * panel];
+  // Tiles of rows need no packing, and sums are stored once.
+  const std::int64_t most_depth = m.row_tiles ? depth : most_packed;
+  const bool finishes = m.bias || m.relu || m.c_row_offsets || m.c_unit_stride != 16;
   Tiles::configure();
   for (std::int64_t first = 0; first < m.rows; first += two_tiles) {
     const std::int64_t rows = m.rows - first < two_tiles ? m.rows - first : two_tiles;
-    for (std::int64_t from = 0; from < depth; from += most_packed) {
-      const std::int64_t count = depth - from < most_packed ? depth - from : most_packed;
+    // Whole tiles of sums that nothing follows go where they belong.
+    const bool in_sums = finishes || rows % tile_height > 0 || depth > most_depth;
+    float* to = in_sums ? sums : m.c + first * m.c_row_stride;
+    const std::int64_t to_stride = in_sums ? panel : m.c_row_stride;
+    for (std::int64_t from = 0; from < depth; from += most_depth) {
+      const std::int64_t count = depth - from < most_depth ? depth - from : most_depth;
       const std::int64_t whole = count / tile_numbers * tile_numbers,
                          packed = round_up(count, tile_numbers);
       // Whole tiles of rows that follow one another are read where they are.
@@ -179,7 +186,7 @@ void multiply_on_tiles(const Product<Bf16>& m) {
                   b_rest);
       const auto block = [&]<int down, int across>(std::int64_t n) {
         using Block = TileBlock<Tiles, down, across>;
-        Block::begin(sums + n, panel, from > 0);
+        Block::begin(to + n, to_stride, from > 0);
         Block::add(
             packed / tile_numbers,
             [&]<int t>(std::int64_t s, int i) {
@@ -194,14 +201,14 @@ void multiply_on_tiles(const Product<Bf16>& m) {
               const Bf16* step = s < whole / tile_numbers ? b + s * tile_numbers * m.width : b_rest;
               Tiles::template load<t>(step + 2 * n + j * tile_numbers, 2 * b_stride);
             });
-        Block::end(sums + n, panel);
+        Block::end(to + n, to_stride);
       };
       if (rows > tile_height)
         each_block<2>(m.width, block);
       else
         each_block<1>(m.width, block);
     }
-    finish_rows(m, first, rows, sums);
+    if (in_sums) finish_rows(m, first, rows, sums);
   }
 }
 

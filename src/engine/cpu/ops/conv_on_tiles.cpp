@@ -18,23 +18,6 @@ namespace {
 constexpr std::int64_t least_samples = 8;
 // Floats of a sample's image: 16 of them, in bf16 and in each layout, are 2 MiB.
 constexpr std::int64_t most_floats = 64 * 1024;
-// Sums that stay in the L1 cache until they are pooled.
-constexpr std::int64_t sum_tiles = 16;
-constexpr std::int64_t most_taps = 32;  // in one call
-// Kernels of so many taps: all groups of positions with one group of channels before the next,
-// whose weights, and the tiles of neighbouring positions, then stay in the L1 cache. With fewer it
-// would cost more to load and store the sums so often.
-constexpr std::int32_t many_taps = 12;
-// Pairs of outputs whose gradients, of two units, stay in the L1 cache for all taps: 16 KiB. Many
-// pairs would load and store the sums too often.
-constexpr std::int64_t pairs_at_once = 8, most_chunks = 4;
-
-// Windows whose outputs, of up to two units, fill whole groups.
-std::int64_t windows_of_sums(std::int64_t slots, std::int64_t units) {
-  const std::int64_t group = units % 2 == 1 ? 4 : 2, least = group / std::gcd(slots, group),
-                     tiles = sum_tiles / std::min<std::int64_t>(units, 2);
-  return least * std::max<std::int64_t>(1, tiles / (slots * least));
-}
 
 struct TileShape {
   explicit TileShape(const ConvGeometry& g)
@@ -57,25 +40,22 @@ class ConvOnTiles final : public BlockwiseOp {
         shape_(g_),
         pooled_(g_.slots() > 1),
         windows_(g_.out.positions() / g_.slots()),
-        sum_windows_(windows_of_sums(g_.slots(), shape_.out_units)),
-        tables_(tap_tables(g_, window_major(g_), sum_windows_ * g_.slots(),
-                           in->tiled ? tile_floats : unit)),
-        in_group_((g_.in.positions() + 1) * tile_size),
-        out_group_((g_.out.positions() + 1) * tile_size) {
+        tables_(tap_tables(g_, in->tiled ? tile_floats : unit)),
+        in_group_(g_.in.positions() * tile_size),
+        out_group_(g_.out.positions() * tile_size) {
     kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
     kept.block = tile_samples;
     ScratchLayout scratch;
     const auto add_tiles = [&](std::int64_t count) {
       return scratch.add(static_cast<core::Bytes>(count * tile_size) * sizeof(Bf16));
     };
-    input_at_ = add_tiles(in->tiled ? 0 : shape_.in_groups * (g_.in.positions() + 1));
-    outputs_at_ = add_tiles(shape_.out_groups * (g_.out.positions() + 1));
+    input_at_ = add_tiles(in->tiled ? 0 : shape_.in_groups * g_.in.positions());
+    outputs_at_ = add_tiles(shape_.out_groups * g_.out.positions());
     turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
     pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
     together.bytes = scratch.size();
-    working.bytes = aligned(
-        static_cast<core::Bytes>(std::min<std::int64_t>(shape_.out_units, 2) * sums_of_unit()) *
-        sizeof(float));
+    working.bytes =
+        aligned(static_cast<core::Bytes>(tables_.most_sums * tile_floats) * sizeof(float));
     slot_floats = g_.columns() * (g_.depth() + 1);
     shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
   }
@@ -173,20 +153,11 @@ class ConvOnTiles final : public BlockwiseOp {
     return static_cast<std::int64_t>(allocation.bytes / sizeof(float));
   }
 
-  std::int64_t sums_of_unit() const { return sum_windows_ * g_.slots() * tile_floats; }
-
   Bf16* forward_weights(const Pass& pass) const {
     return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
   }
   Bf16* turned_weights(const Pass& pass) const {
     return forward_weights(pass) + shape_.forward_tiles() * tile_size;
-  }
-
-  // The place of zeros after the last one.
-  static void clear_last(Bf16* numbers, std::int64_t group, std::int64_t groups,
-                         const Piece& piece) {
-    for (std::int64_t i = 1; i <= groups && piece.part == 0; ++i)
-      std::fill_n(numbers + i * group - tile_size, tile_size, Bf16{});
   }
 
   // Some of the positions.
@@ -196,49 +167,46 @@ class ConvOnTiles final : public BlockwiseOp {
         {block.of(in_->value) + mine.begin * unit, floats_between(in_->value), g_.in.plane(), unit,
          mine.end - mine.begin, g_.in.units(), block.samples},
         block.input + mine.begin * tile_size, in_group_);
-    clear_last(block.input, in_group_, shape_.in_groups, piece);
   }
 
   // Some of the outputs.
   void multiply(const Block& block, const Piece& piece) const {
     TapProduct p{};
-    p.a = block.input, p.a_row = tile_channels, p.a_group = in_group_;
-    p.b_group = shape_.taps * tile_size, p.b_next = shape_.in_groups * p.b_group;
-    p.channel_groups = shape_.in_groups, p.samples = block.samples;
-    p.c = block.sums, p.c_row = unit, p.c_next = sums_of_unit();
-    p.configures = true;
-    if (out_->tiled)
-      clear_last(block.pass.at<Bf16>(out_->value, block.first, block.thread), tiled_group(),
-                 shape_.out_groups, piece);
-    const std::int64_t chunks = pieces(windows_, sum_windows_);
-    const Range mine = piece.of(shape_.out_groups * chunks);
+    p.a = block.input, p.a_group = in_group_;
+    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.in_groups;
+    set_groups(tables_.forward, p);
+    p.samples = block.samples, p.configures = true;
+    p.c = block.sums, p.c_row = unit;
+    const std::int64_t chunks = std::ssize(tables_.chunks);
+    const Range mine = piece.of(shape_.out_units * chunks);
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-      const std::int64_t u = i / chunks * 2, chunk = i % chunks;
-      p.across = u + 1 < shape_.out_units ? 2 : 1;
-      const TapTables::Products& products = tables_.forward.of(p.across);
-      const std::int64_t groups = sum_windows_ * g_.slots() * p.across / 4, first = chunk * groups;
-      p.steps = products.steps.data(), p.by_channels = products.most_steps >= many_taps;
-      p.b = forward_weights(block.pass) + u * p.b_next;
-      p.groups = products.groups.data() + first;
-      p.group_count = std::min(groups, std::ssize(products.groups) - first);
+      const std::int64_t u = i / chunks;
+      const TapTables::Chunk& chunk = tables_.chunks[static_cast<std::size_t>(i % chunks)];
+      p.b = forward_weights(block.pass) + u * shape_.in_groups * p.b_group;
+      p.groups = tables_.forward.groups.data() + chunk.first_group, p.group_count = chunk.groups;
       block.pass.bf16->sample_tiles.taps(p);
       p.configures = false;
-      for (std::int64_t j = 0; j < p.across; ++j) pool(block, u + j, chunk * sum_windows_);
+      pool(block, u, chunk);
     }
   }
-  std::int64_t tiled_group() const { return (windows_ + 1) * tile_size; }
+  static void set_groups(const TapTables::Products& products, TapProduct& p) {
+    p.columns = products.columns.data(), p.lines = products.lines.data();
+    p.groups = products.groups.data(), p.group_count = std::ssize(products.groups);
+    p.b_step = products.step;
+  }
 
-  // A unit's sums, from window `first` on.
-  void pool(const Block& block, std::int64_t u, std::int64_t first) const {
+  // A unit's sums.
+  void pool(const Block& block, std::int64_t u, const TapTables::Chunk& chunk) const {
     const Pass& pass = block.pass;
     PoolTiles p{};
-    p.sums = block.sums + u % 2 * sums_of_unit(), p.slots = g_.slots();
-    p.windows = std::min(sum_windows_, windows_ - first), p.samples = block.samples;
+    p.sums = block.sums, p.slots = g_.slots();
+    p.windows = chunk.windows, p.samples = block.samples;
     p.bias = g_.bias ? pass.weights + *g_.bias + u * unit : nullptr, p.relu = g_.relu;
-    const std::int64_t at = (u * windows_ + first) * position_stride(out_);
+    const std::int64_t first = chunk.first_window,
+                       at = (u * windows_ + first) * position_stride(out_);
     if (out_->tiled) {
-      p.tiles = pass.at<Bf16>(out_->value, block.first, block.thread) + u / 2 * tiled_group() +
-                first * tile_size + u % 2 * unit;
+      p.tiles = pass.at<Bf16>(out_->value, block.first, block.thread) +
+                (u / 2 * windows_ + first) * tile_size + u % 2 * unit;
       p.clears = u % 2 == 0 && u + 1 == shape_.out_units;
     } else {
       p.out = block.of(out_->value) + at, p.out_stride = floats_between(out_->value);
@@ -279,11 +247,15 @@ class ConvOnTiles final : public BlockwiseOp {
                             units.end - units.begin,
                             block.samples};
     Bf16* to = block.numbers(outputs_at_) + groups.begin * out_group_;
+    PairPlaces pairs = output_pairs(block);
+    const bool in_pairs = g_.pool.height == 2 && g_.pool.width == 2;
     if (pooled_)
       kernels.winners_side_by_side(
           images,
           {block.pass.at<std::uint8_t>(kept, block.first, block.thread) + first,
-           out_->tiled ? unit : static_cast<std::int64_t>(kept.bytes), g_.slots()},
+           out_->tiled ? unit : static_cast<std::int64_t>(kept.bytes), g_.slots(),
+           in_pairs ? pairs.to + units.begin * pairs.count * tile_size : nullptr,
+           pairs.count * tile_size, tables_.pairs_of_row},
           bias, to, out_group_);
     else if (out_->tiled)
       kernels.gradients_side_by_side(
@@ -294,12 +266,11 @@ class ConvOnTiles final : public BlockwiseOp {
           bias, to, out_group_);
     else
       kernels.side_by_side(images, to, out_group_);
-    clear_last(block.numbers(outputs_at_), out_group_, shape_.out_groups, piece);
-    PairPlaces pairs = output_pairs(block), turned = input_pairs(block);
+    PairPlaces turned = input_pairs(block);
     const Range places = piece.of(turned.count);
     pairs.unit_part = {units.begin, units.end};
     turned.pair_part = {places.begin, places.end};
-    kernels.pair_places(pairs);
+    if (!in_pairs) kernels.pair_places(pairs);
     kernels.turn_places(turned);
   }
 
@@ -320,60 +291,40 @@ class ConvOnTiles final : public BlockwiseOp {
             block.numbers(pairs_at_)};
   }
 
-  // Of some of the taps and pairs of units.
+  // Of some of the taps and units.
   void add_weights(const Block& block, const Piece& piece, const Sums& sums) const {
     const PairPlaces turned = input_pairs(block), pairs = output_pairs(block);
-    PairProduct p{};
-    p.a_row = tile_channels, p.a_next = turned.count * tile_size,
-    p.b_next = pairs.count * tile_size;
-    std::array<PairGroup, most_taps> groups;
-    p.groups = groups.data(), p.configures = true;
-    const std::int64_t down = pieces(shape_.in_units, 2);
-    const Range mine = piece.of(pieces(shape_.out_units, 2) * down * shape_.taps);
-    for (std::int64_t at = mine.begin; at < mine.end; at += p.group_count) {
-      const std::int64_t n = at / shape_.taps / down * 2, u = at / shape_.taps % down * 2,
-                         first = at % shape_.taps;
-      p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
-      p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
-      p.group_count = std::min({most_taps, shape_.taps - first, mine.end - at});
-      const std::int64_t all = std::ssize(tables_.output_pairs);
-      const std::int64_t chunks =
-          all <= most_chunks * pairs_at_once ? pieces(all, pairs_at_once) : 1;
-      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        for (std::int64_t i = 0; i < p.group_count; ++i) {
-          const std::int64_t tap = tables_.tap_order[static_cast<std::size_t>(first + i)];
-          const WeightTile tile = weight_tile(u, tap, n);
-          const std::vector<PairStep>& steps = tables_.pair_steps[static_cast<std::size_t>(tap)];
-          const Range some =
-              share(std::ssize(steps), static_cast<int>(chunk), static_cast<int>(chunks));
-          groups[static_cast<std::size_t>(i)] = {steps.data() + some.begin, some.end - some.begin,
-                                                 sums.weights + tile.at};
-          p.d_row = tile.width, p.d_next = shape_.taps * unit * tile.width;
-        }
-        p.begins = sums.begins && chunk == 0;
-        block.pass.bf16->sample_tiles.pairs(p);
-        p.configures = false;
-      }
+    const std::int64_t parts = std::ssize(tables_.taps);
+    PairLines p{};
+    p.places = tables_.pair_places.data(), p.pairs = tables_.pairs_of_row;
+    p.configures = true, p.begins = sums.begins;
+    const Range mine = piece.of(shape_.out_units * shape_.in_units * parts);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      const std::int64_t n = i / parts / shape_.in_units, u = i / parts % shape_.in_units;
+      const TapTables::Taps& taps = tables_.taps[static_cast<std::size_t>(i % parts)];
+      p.a = turned.to + u * turned.count * tile_size, p.b = pairs.to + n * pairs.count * tile_size;
+      p.lines = tables_.pair_lines.data() + taps.first_line, p.line_count = taps.lines;
+      p.taps = static_cast<int>(taps.count), p.pair_places = tables_.places_of_pair(taps);
+      const WeightTile tile = weight_tile(u, taps.first, n);
+      p.d = sums.weights + tile.at, p.d_row = tile.width, p.d_tap = unit * tile.width;
+      block.pass.bf16->sample_tiles.pair_lines(p);
+      p.configures = false;
     }
   }
 
   // At some of the places.
   void make_input_gradient(const Block& block, const Piece& piece) const {
     TapProduct p{};
-    p.a = block.numbers(outputs_at_), p.a_row = tile_channels, p.a_group = out_group_;
-    p.b_group = shape_.taps * tile_size, p.b_next = shape_.out_groups * p.b_group;
-    p.channel_groups = shape_.out_groups, p.samples = block.samples;
+    p.a = block.numbers(outputs_at_), p.a_group = out_group_;
+    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
+    set_groups(tables_.input_gradient, p);
+    p.samples = block.samples, p.configures = true;
     p.c_row = in_->tiled ? unit : floats_between(in_->gradient);
-    p.c_next = g_.in.positions() * position_stride(in_);
-    p.configures = true;
-    for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
-      p.across = u + 1 < shape_.in_units ? 2 : 1;
-      const TapTables::Products& products = tables_.input_gradient.of(p.across);
-      const Range mine = piece.of(std::ssize(products.groups));
-      p.steps = products.steps.data(), p.by_channels = products.most_steps >= many_taps;
-      p.groups = products.groups.data() + mine.begin, p.group_count = mine.end - mine.begin;
-      p.b = turned_weights(block.pass) + u * p.b_next;
-      p.c = block.of(in_->gradient) + u * p.c_next;
+    const Range mine = piece.of(p.group_count);
+    p.groups += mine.begin, p.group_count = mine.end - mine.begin;
+    for (std::int64_t u = 0; u < shape_.in_units; ++u) {
+      p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
+      p.c = block.of(in_->gradient) + u * g_.in.positions() * position_stride(in_);
       block.pass.bf16->sample_tiles.taps(p);
       p.configures = false;
     }
@@ -420,7 +371,7 @@ class ConvOnTiles final : public BlockwiseOp {
   ConvGeometry g_;
   TileShape shape_;
   bool pooled_;
-  std::int64_t windows_, sum_windows_;
+  std::int64_t windows_;
   TapTables tables_;
   std::int64_t in_group_, out_group_;  // numbers from one channel group to the next
   core::Bytes input_at_, outputs_at_, turned_at_, pairs_at_;

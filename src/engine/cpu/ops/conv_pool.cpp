@@ -191,7 +191,7 @@ class ConvPool final : public Op {
     const std::int64_t bias = g_.columns() * g_.depth();
     if (patch_ || in_pairs_) return gather_conv(pass, g_, sum, part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
-      for (std::int64_t s = 1; s < pass.used_slots; ++s) {
+      for (std::int64_t s = 1; s < pass.unsummed_slots(); ++s) {
         pass.kernels->add(slot(pass, s) + n * g_.depth(), unit * g_.depth(), sum + n * g_.depth());
         pass.kernels->add(slot(pass, s) + bias + n, unit, sum + bias + n);
       }

@@ -1,6 +1,7 @@
 #include "engine/cpu/ops/dense.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/few_columns.h"
@@ -31,6 +32,16 @@ constexpr std::int64_t many_columns = panel, many_columns_in_bf16 = 4 * panel;
 // cache.
 constexpr std::int64_t shared_size = 1024 * 1024;
 
+// Rows for which the input gradient turns such weights tile by tile in the L1 cache and uses each
+// tile at once. It loads and stores the sums for each, which costs more than it saves if the rows
+// are many, unless half of the gradients are zero: a product that skips zeros does so anyway.
+bool pays_to_turn_tiles(const DenseGeometry& g, std::int64_t rows) {
+  const std::int64_t weights = g.depth * g.columns;
+  const std::int64_t least_rows = 5, most_rows = g.relu ? 1024 : 256;
+  return g.columns >= many_columns && weights >= weights_beyond_cache && rows >= least_rows &&
+         rows <= std::min(weights / 4096, most_rows);
+}
+
 // Fewer samples are not packed.
 constexpr std::int64_t packed_rows = 64;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
@@ -58,8 +69,9 @@ class Dense final : public Op {
         most_rows_(micro_batch * g_.rows),
         split_(g_.depth, g_.columns, most_rows_),
         splits_(g_.wants_input_gradient && split_.pays() && !pays_in_bf16(g_, most_rows_)),
-        transposes_(pays_to_transpose(g_, most_rows_)),
         bf16_(pays_in_bf16(g_, most_rows_)),
+        turns_tiles_(!bf16_ && pays_to_turn_tiles(g_, most_rows_)),
+        transposes_(!turns_tiles_ && pays_to_transpose(g_, most_rows_)),
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
         packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
@@ -69,8 +81,9 @@ class Dense final : public Op {
         sizeof(float) *
         static_cast<core::Bytes>(std::max(
             {by_panels_ ? transposed_panels() * g_.columns * panel : 0,
+             turns_tiles_ ? 2 * panel * panel : 0,
              packs_ ? PackedOuter::floats(most_rows_, g_.columns, gradient_chunk / panel) : 0,
-             narrow_ ? FewColumns::floats : 0, splits_ ? split_.levels() * row_chunk * panel : 0}));
+             narrow_ ? FewColumns::floats : 0, splits_ ? 2 * sums_of_panel() : 0}));
     passing.once = true;
     if (g_.wants_input_gradient && !bf16_)
       passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
@@ -87,7 +100,7 @@ class Dense final : public Op {
       kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(kept_rows() * (g_.depth + g_.columns));
     }
     ScratchLayout scratch;
-    scratch.add_floats(gradient_chunk);
+    scratch.add_floats(pairs_chunks() ? 2 * gradient_chunk : gradient_chunk);
     temporary.bytes = scratch.size();
   }
 
@@ -112,13 +125,14 @@ class Dense final : public Op {
     const Range mine = own ? share(all_rows(pass), part, parts) : Range{0, all_rows(pass)};
     each_block(mine.end - mine.begin, g_.columns, g_.depth, rows_at_once(own, parts),
                own ? 0 : part, own ? 1 : parts,
-               [&](std::int64_t n, std::int64_t first, std::int64_t rows, const Range& depth) {
+               [&](std::int64_t n, std::int64_t panels, std::int64_t first, std::int64_t rows,
+                   const Range& depth) {
                  const std::int64_t row = mine.begin + first;
                  Multiply m = product(pass, {n, row, rows}, depth);
                  m.adds = depth.begin > 0, m.relu = g_.relu && depth.end == g_.depth;
                  m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n;
                  m.c_row_stride = g_.columns;
-                 pass.kernels->multiply(m);
+                 multiply(pass, m, panels, {g_.depth * panel, panel});
                });
   }
 
@@ -132,8 +146,10 @@ class Dense final : public Op {
     if (wants_input_gradient) make_input_gradient(pass, part, parts);
     Packed packed(pass.at(working, 0, part), g_.columns);
     if (!pass.late_gradients)
-      each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
-        make_weights(pass, part, {n, k, depth}, packed, pass.gradients + offset(n, k), pass.adds);
+      each_chunk(part, parts, [&](const Chunk& chunk) {
+        make_weights(pass, part, chunk, packed,
+                     {pass.gradients + offset(chunk.column, chunk.row), g_.depth * panel},
+                     pass.adds);
       });
     make_bias(pass, part, parts);
   }
@@ -149,19 +165,19 @@ class Dense final : public Op {
                    int parts) override {
     auto* piece = pass.at(temporary, 0, thread);
     Packed packed(pass.at(working, 0, thread), g_.columns);
-    each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
-      const std::int64_t count = depth * std::min(panel, g_.columns - n);
-      // What the chunk's update reads is loaded while its gradient is computed, unless that takes
-      // longer than memory does: then the burst of requests makes both wait.
-      if (bf16_) update.fetch(offset(n, k), count);
-      make_weights(pass, thread, {n, k, depth}, packed, piece, false);
-      update.apply(offset(n, k), count, piece);
-      if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, k + depth);
-      if (!bf16_ && keeps_transpose(pass))
-        for (std::int64_t row = k; row < k + depth; row += unit)
-          transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
-                         transposed_panel_at(pass, row / panel * panel));
+    const auto update_chunk = [&](const Chunk& chunk, const Chunk& next) {
+      make_weights(pass, thread, chunk, packed, {piece, gradient_chunk}, false);
+      for (std::int64_t p = 0; p < chunk.panels; ++p)
+        apply(pass, update, {chunk.column + p * panel, chunk.row, chunk.depth, 1},
+              {next.column + std::min(p, next.panels - 1) * panel, next.row, next.depth, 1},
+              piece + p * gradient_chunk);
+    };
+    std::optional<Chunk> last;
+    each_chunk(part, parts, [&](const Chunk& next) {
+      if (last) update_chunk(*last, next);
+      last = next;
     });
+    if (last) update_chunk(*last, *last);
   }
   bool prepares_in_update() const override { return true; }
 
@@ -171,12 +187,34 @@ class Dense final : public Op {
   }
 
  private:
+  // Weights of one or two panels of columns, rows [row, row + depth).
+  struct Chunk {
+    std::int64_t column, row, depth, panels;
+  };
+
   // In fp32.
   bool keeps_transpose(const Pass& pass) const {
     return transposes_ && !by_panels_ && (narrow_ || (wants_input_gradient && pass.training));
   }
   float* transposed_panel_at(const Pass& pass, std::int64_t row) const {
     return pass.shared + shared_offset + row * g_.columns;
+  }
+
+  // The gradients of weights in one panel; leaves these as the next step reads them, and asks for
+  // those of the next chunk.
+  void apply(const Pass& pass, const Update& update, const Chunk& chunk, const Chunk& next,
+             float* gradients) const {
+    const std::int64_t n = chunk.column, k = chunk.row, end = k + chunk.depth;
+    const std::int64_t count = chunk.depth * width(n);
+    // What follows a shorter chunk may be another thread's, which is writing it.
+    const bool fits = next.depth * width(next.column) >= count;
+    update.apply(offset(n, k), count, gradients,
+                 fits ? offset(next.column, next.row) - offset(n, k) : 0);
+    if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, end);
+    if (!bf16_ && keeps_transpose(pass))
+      for (std::int64_t row = k; row < end; row += unit)
+        transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
+                       transposed_panel_at(pass, row / panel * panel));
   }
 
   // The rows of all samples are stored one after another.
@@ -228,6 +266,11 @@ class Dense final : public Op {
     return m;
   }
 
+  static void multiply(const Pass& pass, const Multiply& m, std::int64_t panels,
+                       const SecondPanel& second) {
+    panels == 2 ? pass.kernels->multiply_two(m, second) : pass.kernels->multiply(m);
+  }
+
   void multiply_narrow(const Pass& pass, const Range& rows) const {
     pass.kernels->narrow({inputs(pass) + rows.begin * g_.depth, g_.depth, rows.end - rows.begin,
                           g_.depth, pass.shared + shared_offset, g_.outputs,
@@ -235,55 +278,78 @@ class Dense final : public Op {
                           pass.at(out_->value, 0, 0) + rows.begin * g_.columns, g_.columns});
   }
 
+  // Calls visit(first, rows) for cuts of some rows whose sums are made at once.
   template <class Visit>
-  void each_tile_of(const Range& rows, Visit visit) const {
-    const std::int64_t count = rows.end - rows.begin, cuts = pieces(count, row_chunk);
-    for (std::int64_t n = 0; n < g_.columns; n += panel)
-      for (std::int64_t cut = 0; cut < cuts; ++cut) {
-        const std::int64_t begin = count * cut / cuts, end = count * (cut + 1) / cuts;
-        visit(Tile{n, rows.begin + begin, end - begin});
-      }
+  static void each_cut_of(const Range& rows, Visit visit) {
+    const std::int64_t count = rows.end - rows.begin, cuts = pieces(count, sum_rows);
+    for (std::int64_t cut = 0; cut < cuts; ++cut) {
+      const std::int64_t begin = count * cut / cuts, end = count * (cut + 1) / cuts;
+      visit(rows.begin + begin, end - begin);
+    }
   }
 
+  // Two panels at once if the part has the same weights of both, for rows that may skip zeros.
   void multiply_own_weights(const Pass& pass, int part, int parts) const {
-    float* sum = pass.at(working, 0, part);
-    each_tile_of({0, all_rows(pass)}, [&](const Tile& tile) {
-      const Range mine = split_.leaves(tile.column / panel, part, parts);
-      split_.each_node(mine, [&](const Range& node) {
-        sum_node(pass, tile, node, sum);
-        if (parts > 1)
-          pass.kernels->stream(sum, tile.rows * width(tile.column), handed_over(pass, tile, node));
-        else
-          put_out(pass, tile, sum);
+    float* sums = pass.at(working, 0, part);
+    const auto leaves = [&](std::int64_t column) {
+      return split_.leaves(column / panel, part, parts);
+    };
+    for (std::int64_t n = 0, panels; n < g_.columns; n += panels * panel) {
+      const Range mine = leaves(n);
+      panels = 1;
+      if (all_rows(pass) >= few_rows && n + 2 * panel <= g_.columns) {
+        const Range next = leaves(n + panel);
+        if (mine.begin == next.begin && mine.end == next.end) panels = 2;
+      }
+      each_cut_of({0, all_rows(pass)}, [&](std::int64_t row, std::int64_t rows) {
+        split_.each_node(mine, [&](const Range& node) {
+          sum_node(pass, {n, row, rows}, node, sums, panels);
+          for (std::int64_t p = 0; p < panels; ++p) {
+            const Tile tile{n + p * panel, row, rows};
+            const float* sum = sums + p * sums_of_panel();
+            if (parts > 1)
+              pass.kernels->stream(sum, rows * width(tile.column), handed_over(pass, tile, node));
+            else
+              put_out(pass, tile, sum);
+          }
+        });
       });
-    });
+    }
   }
 
   void add_up(const Pass& pass, int part, int parts) const {
     if (parts == 1) return;
     float* sum = pass.at(working, 0, part);
-    each_tile_of(share(all_rows(pass), part, parts), [&](const Tile& tile) {
-      sum_node(pass, tile, {0, split_.leaves()}, sum, parts);
-      put_out(pass, tile, sum);
-    });
+    for (std::int64_t n = 0; n < g_.columns; n += panel)
+      each_cut_of(share(all_rows(pass), part, parts), [&](std::int64_t row, std::int64_t rows) {
+        const Tile tile{n, row, rows};
+        sum_node(pass, tile, {0, split_.leaves()}, sum, 1, parts);
+        put_out(pass, tile, sum);
+      });
   }
 
-  // With `parts`: sums what they handed over.
+  // Rows whose sums are made at once, and the floats of one panel's, with those of the levels
+  // below.
+  static constexpr std::int64_t sum_rows = 96;
+  std::int64_t sums_of_panel() const { return split_.levels() * sum_rows * panel; }
+
+  // Of one panel, or two. With `parts`: sums what they handed over, of one.
   void sum_node(const Pass& pass, const Tile& tile, const Range& node, float* to,
-                int parts = 0) const {
+                std::int64_t panels, int parts = 0) const {
     const std::int64_t floats = tile.rows * width(tile.column);
     if (parts > 0 && split_.has_one_owner(node, tile.column / panel, parts)) {
       std::copy_n(handed_over(pass, tile, node), floats, to);
     } else if (node.end - node.begin == 1) {
       Multiply m = product(pass, tile, split_.rows(node));
       m.c = to, m.c_row_stride = m.width;
-      pass.kernels->multiply(m);
+      multiply(pass, m, panels, {g_.depth * panel, sums_of_panel()});
     } else {
       const std::int64_t middle = (node.begin + node.end) / 2;
-      float* other = to + row_chunk * panel;
-      sum_node(pass, tile, {node.begin, middle}, to, parts);
-      sum_node(pass, tile, {middle, node.end}, other, parts);
-      pass.kernels->add(other, floats, to);
+      float* other = to + sum_rows * panel;
+      sum_node(pass, tile, {node.begin, middle}, to, panels, parts);
+      sum_node(pass, tile, {middle, node.end}, other, panels, parts);
+      for (std::int64_t p = 0; p < panels; ++p)
+        pass.kernels->add(other + p * sums_of_panel(), floats, to + p * sums_of_panel());
     }
   }
 
@@ -308,9 +374,14 @@ class Dense final : public Op {
   void each_chunk(int part, int parts, Visit visit) const {
     const std::int64_t side_by_side =
         pairs_gradients_ ? pieces(g_.columns, panel) : PackedOuter::most_panels;
-    WeightChunks{g_.depth, g_.columns, side_by_side}.each(splits_ ? &split_ : nullptr, part, parts,
-                                                          visit);
+    WeightChunks{g_.depth, g_.columns, side_by_side, pairs_chunks()}.each(
+        splits_ ? &split_ : nullptr, part, parts,
+        [&](std::int64_t column, std::int64_t row, std::int64_t depth, std::int64_t panels) {
+          visit(Chunk{column, row, depth, panels});
+        });
   }
+  // Two panels at once skip zeros faster than one; few rows do not skip them.
+  bool pairs_chunks() const { return !bf16_ && most_rows_ >= 2 * unit; }
 
   // In the shared memory; transposed too unless they are large.
   RoundedWeights rounded_weights(const Pass& pass) const {
@@ -348,6 +419,8 @@ class Dense final : public Op {
   }
 
   void make_input_gradient(const Pass& pass, int part, int parts) const {
+    if (turns_tiles_)
+      return turn_tiles(pass, share(g_.depth / unit, part, parts), pass.at(working, 0, part));
     if (!transposes_) {
       const Range units = share(g_.depth / unit, part, parts);
       return pass.kernels->dot({gradients(pass), g_.columns, all_rows(pass),
@@ -379,7 +452,7 @@ class Dense final : public Op {
           });
     }
     float* transposed = pass.at(working, 0, part);
-    const std::int64_t group = by_panels_ ? transposed_panels() : 1;
+    const std::int64_t group = by_panels_ ? transposed_panels() : split == Split::rows ? 2 : 1;
     each_tile(mine.end - mine.begin, pieces(g_.depth, group * panel) * panel, row_chunk, split,
               own ? 0 : part, own ? 1 : parts,
               [&](std::int64_t at, std::int64_t first, std::int64_t rows) {
@@ -389,29 +462,57 @@ class Dense final : public Op {
                   for (std::int64_t i = last = begin; i < end; i += unit)
                     transpose_rows(pass, pass.weights + g_.weights, g_.depth, g_.columns, i,
                                    transposed + (i - begin) / panel * panel * g_.columns);
-                for (std::int64_t k = begin; k < end; k += panel)
-                  multiply_gradients(pass, mine.begin + first, rows, k,
+                for (std::int64_t k = begin, panels; k < end; k += panels * panel) {
+                  panels = k + 2 * panel <= end ? 2 : 1;
+                  multiply_gradients(pass, {k, mine.begin + first, rows}, panels,
                                      by_panels_ ? transposed + (k - begin) * g_.columns
                                                 : transposed_panel_at(pass, k));
+                }
               });
   }
 
-  // Inputs [k, k + panel) of some rows, from transposed weights.
-  void multiply_gradients(const Pass& pass, std::int64_t row, std::int64_t rows, std::int64_t k,
-                          const float* weights) const {
-    Multiply m{};
-    m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
-    m.segments = 1, m.run = g_.outputs;  // the gradients of the padding are zero
-    m.b = weights, m.width = std::min(panel, g_.depth - k);
-    m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
-    m.c_unit_stride = unit;
-    pass.kernels->multiply(m);
+  // Few rows, from tiles of the weights that are transposed in the L1 cache, each read once.
+  void turn_tiles(const Pass& pass, const Range& units, float* turned) const {
+    const std::int64_t end = units.end * unit;
+    for (std::int64_t k = units.begin * unit, panels; k < end; k += panels * panel) {
+      panels = all_rows(pass) >= few_rows && k + 2 * panel <= end ? 2 : 1;
+      const std::int64_t inputs = std::min(panels * panel, end - k);
+      const std::int64_t wide = std::min(panel, inputs);
+      for (std::int64_t n = 0; n < g_.columns; n += panel) {
+        const float* tile = pass.weights + offset(n, k);
+        for (std::int64_t i = 0; i < inputs; i += unit) {
+          // While a unit is turned, the next tile's comes.
+          const float* next = tile + g_.depth * panel + i * width(n);
+          if (n + panel < g_.columns)
+            for (std::int64_t f = 0; f < unit * width(n); f += unit)
+              __builtin_prefetch(next + f, 0, 2);
+          pass.kernels->transpose(tile + i * width(n), width(n), unit, width(n),
+                                  turned + i / panel * panel * panel + i % panel, wide);
+        }
+        Multiply m{};
+        m.a = gradients(pass) + n, m.row_stride = g_.columns, m.rows = all_rows(pass);
+        m.segments = 1, m.run = width(n);
+        m.b = turned, m.width = wide, m.adds = n > 0;
+        m.c = pass.at(in_->gradient, 0, 0) + k, m.c_row_stride = g_.depth, m.c_unit_stride = unit;
+        multiply(pass, m, panels, {panel * panel, panel});
+      }
+    }
   }
 
-  // Weights of a panel of columns, rows [row, row + depth).
-  struct Chunk {
-    std::int64_t column, row, depth;
-  };
+  // A tile of the inputs, or two side by side, from transposed weights.
+  void multiply_gradients(const Pass& pass, const Tile& tile, std::int64_t panels,
+                          const float* weights) const {
+    Multiply m{};
+    m.a = gradients(pass) + tile.row * g_.columns, m.row_stride = g_.columns, m.rows = tile.rows;
+    // The gradients of the padding are zero; but only products of whole units skip zeros.
+    const bool has_little_padding = 32 * (g_.columns - g_.outputs) <= g_.columns;
+    m.segments = 1, m.run = has_little_padding ? g_.columns : g_.outputs;
+    m.b = weights, m.width = std::min(panel, g_.depth - tile.column);
+    m.c = pass.at(in_->gradient, 0, 0) + tile.row * g_.depth + tile.column;
+    m.c_row_stride = g_.depth;
+    m.c_unit_stride = unit;
+    multiply(pass, m, panels, {g_.columns * panel, panel});
+  }
 
   // The operands that are packed, carried between the chunks of a thread.
   struct Packed {
@@ -420,21 +521,31 @@ class Dense final : public Op {
     std::int64_t rounded = -1;  // in bf16: of the chunk that begins at this row or column
   };
 
-  void make_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& packed, float* to,
-                    bool adds) const {
+  // Where a chunk's gradient goes.
+  struct Panels {
+    float* first;
+    std::int64_t stride;
+  };
+
+  void make_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& packed,
+                    const Panels& to, bool adds) const {
     const std::int64_t all = all_rows(pass);
-    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed.rounded, to, adds);
+    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed.rounded, to.first, adds);
     Outer o{};
     o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
     o.g = gradients(pass) + chunk.column, o.g_row_stride = g_.columns;
     o.g_unit_stride = unit;
-    o.width = std::min(panel, g_.columns - chunk.column);
-    o.d = to, o.accumulate = adds;
+    o.width = width(chunk.column);
+    o.d = to.first, o.accumulate = adds;
     if (narrow_)
       return FewColumns(*pass.kernels, pass.at(working, 0, thread)).multiply(o, g_.outputs);
-    if (!packs_ || all < 2 * packed_rows) return pass.kernels->outer(o);
-    packed.outer.multiply(*pass.kernels, o, chunk.column);
+    const SecondPanel second{panel, to.stride};
+    const bool two = chunk.panels == 2;
+    if (packs_ && all >= 2 * packed_rows)
+      packed.outer.multiply(*pass.kernels, o, chunk.column, two ? &second : nullptr);
+    else
+      two ? pass.kernels->outer_two(o, second) : pass.kernels->outer(o);
   }
 
   void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
@@ -501,7 +612,8 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool splits_, transposes_, bf16_, by_panels_, packs_, narrow_, pairs_gradients_ = false;
+  bool splits_, bf16_, turns_tiles_, transposes_, by_panels_, packs_, narrow_,
+      pairs_gradients_ = false;
 };
 
 }  // namespace

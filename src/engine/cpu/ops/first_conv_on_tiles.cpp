@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_input.h"
@@ -10,8 +12,10 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-constexpr std::int64_t sums_in_cache = 16;                // tiles
-constexpr std::int64_t tap_numbers_in_cache = 12 * 1024;  // 24 KiB
+constexpr std::int64_t sums_in_cache = 8;  // tiles of a chunk
+// Tiles of gradients that are multiplied at once: many if that loads and stores the sums.
+constexpr std::int64_t few_gradients = 8, many_gradients = 24;
+constexpr std::int64_t turned_in_cache = 4096;  // numbers, of 16 samples: 256 KiB
 
 // A first layer has few channels, so the patch of one output fills little of a tile's row. Rows
 // have the patch of several neighbouring outputs instead, and each of these its own weights, with
@@ -42,7 +46,8 @@ struct WidePatch {
 };
 
 // A convolution over the batch itself. Forward, the rows of a tile are the patches of 16 samples.
-// For the weight gradient they are taps, and the outputs of one sample are summed over.
+// For the weight gradient they are taps, and pairs of neighbouring outputs of 16 samples are summed
+// over.
 class FirstConvOnTiles final : public BlockwiseOp {
  public:
   FirstConvOnTiles(std::string name, const ConvGeometry& geometry, Tensor* out)
@@ -60,10 +65,13 @@ class FirstConvOnTiles final : public BlockwiseOp {
     ScratchLayout scratch;
     patches_at_ = add_numbers(
         scratch, std::ssize(place_offsets_) * tile_samples * patch_.row + tile_channels);
-    sums_at_ = scratch.add_floats(most_sums_ * tile_floats);
-    planes_at_ = add_numbers(scratch, has_planes() ? planes() * plane() + tile_channels : 0);
-    taps_at_ = add_numbers(scratch, g_.depth() * tap_length_ + tile_channels);
-    gradients_at_ = add_numbers(scratch, g_.columns() * tap_length_);
+    sums_at_ = scratch.add_floats(2 * most_sums_ * tile_floats);
+    turned_at_ = add_numbers(
+        scratch, round_up(lines_of(rows_turned_) * line_stride(), unit) * tile_channels);
+    // The last tile of taps may reach beyond them.
+    taps_at_ = add_numbers(scratch, g_.pool.height * tap_line_ + tile_size);
+    gradients_at_ = add_numbers(scratch, 4 * gradients_of_unit());
+    weight_sums_at_ = scratch.add_floats((tap_tiles() + 1) * unit * g_.columns());
     working.bytes = scratch.size();
     temporary.bytes = input_.scratch_bytes();
     slot_floats = g_.columns() * (g_.depth() + 1);
@@ -81,7 +89,6 @@ class FirstConvOnTiles final : public BlockwiseOp {
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {
     if (piece.step == 0) return take_frames(pass, samples, piece, thread);
-    if (out_->tiled && piece.part == 0) clear_last(pass, samples.begin, thread);
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     PatchPlaces p{};
     p.frame_stride = frame_stride(), p.line_stride = line_stride();
@@ -98,24 +105,17 @@ class FirstConvOnTiles final : public BlockwiseOp {
     }
   }
 
-  // Frames of some samples, then some units, sample by sample.
+  // Frames of some samples, then some units.
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
                       int thread) override {
     const Range& samples = part.samples;
     if (piece.step == 0) return take_frames(pass, samples, piece, thread);
     const Range units = piece.of(g_.out.units());
     if (units.begin == units.end) return;
-    std::byte* memory = pass.at<std::byte>(working, 0, thread);
     float* weights = slot(pass, part.slot);
-    for (std::int64_t s = samples.begin; s < samples.end; ++s) {
-      if (!adds_bias_by_windows())
-        add_bias(pass, s, thread, units, weights + g_.columns() * g_.depth());
-      const Bf16* frame =
-          frames(pass, samples.begin, thread) + (s - samples.begin) * frame_stride();
-      if (has_planes()) take_planes(frame, numbers(memory, planes_at_));
-      for (std::int64_t y = 0; y < g_.out.height; y += tap_lines_)
-        add_weights(pass, s, thread, {frame, y, units}, weights);
-    }
+    for (std::int64_t s = samples.begin; s < samples.end && !adds_bias_by_windows(); ++s)
+      add_bias(pass, s, thread, units, weights + g_.columns() * g_.depth());
+    add_weights(pass, samples, thread, units, weights);
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
@@ -128,12 +128,6 @@ class FirstConvOnTiles final : public BlockwiseOp {
   }
 
  private:
-  // Windows of a row whose sums stay in cache until they are pooled.
-  struct Chunk {
-    std::int64_t first, windows;
-    std::int64_t first_group, groups;
-  };
-
   static Bf16* numbers(std::byte* memory, core::Bytes at) {
     return reinterpret_cast<Bf16*>(memory + at);
   }
@@ -142,14 +136,15 @@ class FirstConvOnTiles final : public BlockwiseOp {
   }
   // A copy may read a register's numbers beyond the end: zeros.
   std::int64_t frame_stride() const {
-    return round_up(input_.frame_numbers() + tile_channels, tile_channels);
+    return round_up(input_.frame_numbers() + tile_channels + output_stride(), tile_channels);
   }
+  std::int64_t output_stride() const { return g_.strides.width * g_.in.channels; }
   std::int64_t line_stride() const { return input_.frame_width() * g_.in.channels; }
   std::int64_t weight_tiles() const { return g_.out.units() * patch_.outputs * patch_.tiles(); }
 
   // The patches of a row of windows, and which of them are multiplied with which weights.
   void list_products() {
-    const std::int64_t lines = g_.pool.height, stride = tile_samples * patch_.row;
+    const std::int64_t lines = g_.pool.height;
     for (std::int64_t i = 0; i < lines; ++i)
       for (std::int64_t x = 0; x < patch_.places; ++x)
         place_offsets_.push_back(
@@ -163,68 +158,82 @@ class FirstConvOnTiles final : public BlockwiseOp {
       const std::int64_t end =
           std::min((x + places) * patch_.outputs, g_.out.width) / g_.pool.width;
       chunks_.push_back({first, end - first, std::ssize(groups_), 0});
-      for (std::int64_t output = 0; output < patch_.outputs; ++output)
-        for (std::int64_t at = 0; at < lines * places; at += 4)
-          add_group(x, places, output, at, first, stride);
+      for (std::int64_t at = 0; at < lines * places; at += 2)
+        for (std::int64_t output = 0; output < patch_.outputs; output += 2)
+          add_group({x, places, first}, at, output);
       chunks_.back().groups = std::ssize(groups_) - chunks_.back().first_group;
       most_sums_ = std::max(most_sums_, chunks_.back().windows * g_.slots());
     }
   }
 
-  // Output `output` of four patches, from patch `at` of the chunk's on, line by line.
-  void add_group(std::int64_t x, std::int64_t places, std::int64_t output, std::int64_t at,
-                 std::int64_t first_window, std::int64_t stride) {
-    TapStep step{};
-    TapGroup group{static_cast<std::int32_t>(std::ssize(steps_)), 1, {-1, -1, -1, -1}};
-    for (std::int64_t i = 0; i < 4; ++i) {
-      const std::int64_t index = std::min(at + i, g_.pool.height * places - 1);
-      const std::int64_t line = index / places, place = x + index % places;
-      step.a[i] = static_cast<std::int32_t>((line * patch_.places + place) * stride);
-      const std::int64_t column = place * patch_.outputs + output;
-      if (at + i > index || column >= g_.out.width) continue;
-      const std::int64_t window = column / g_.pool.width - first_window,
-                         slot = line * g_.pool.width + column % g_.pool.width;
-      group.c[i] = static_cast<std::int32_t>((window * g_.slots() + slot) * tile_floats);
+  // Patches `at` and the next, line by line of each place, with outputs `output` and the next.
+  struct Places {
+    std::int64_t first, count, first_window;
+  };
+  void add_group(const Places& places, std::int64_t at, std::int64_t output) {
+    PatchGroup group{{}, {}, {-1, -1, -1, -1}};
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const std::int64_t index = std::min(at + i, g_.pool.height * places.count - 1),
+                         line = index % g_.pool.height,
+                         place = places.first + index / g_.pool.height;
+      group.a[i] =
+          static_cast<std::int32_t>((line * patch_.places + place) * tile_samples * patch_.row);
+      group.b[i] = static_cast<std::int32_t>(std::min(output + i, patch_.outputs - 1) *
+                                             patch_.tiles() * tile_size);
+      for (std::int64_t j = 0; j < 2; ++j) {
+        const std::int64_t column = place * patch_.outputs + output + j;
+        if (at + i > index || output + j >= patch_.outputs || column >= g_.out.width) continue;
+        const std::int64_t window = column / g_.pool.width - places.first_window,
+                           slot = line * g_.pool.width + column % g_.pool.width;
+        group.c[2 * i + j] = static_cast<std::int32_t>((window * g_.slots() + slot) * tile_floats);
+      }
     }
-    step.b = static_cast<std::int32_t>(output * patch_.tiles() * tile_size);
-    steps_.push_back(step), groups_.push_back(group);
+    if (std::ranges::any_of(group.c, [](std::int32_t c) { return c >= 0; }))
+      groups_.push_back(group);
   }
 
-  // What each tap reads: runs of a row of the frame, or of a plane of it.
+  // The pairs of a row of outputs, and what they are multiplied with.
   void list_taps() {
-    tap_pitch_ = round_up(g_.out.width, 2);
-    tap_lines_ = std::max<std::int64_t>(tap_numbers_in_cache / g_.depth() / tap_pitch_, 1);
-    tap_lines_ = std::min(round_up(tap_lines_, g_.pool.height), g_.out.height);
-    tap_length_ = round_up(tap_lines_ * tap_pitch_, tile_channels);
-    for (std::int64_t i = 0; i < tap_length_ / tile_channels; ++i)
-      tap_steps_.push_back(
-          {static_cast<std::int32_t>(i * tile_channels), static_cast<std::int32_t>(i * tile_size)});
-    for (std::int64_t y = 0; y < g_.kernel.height; ++y)
-      for (std::int64_t x = 0; x < g_.kernel.width; ++x)
-        for (std::int64_t c = 0; c < g_.in.channels; ++c)
-          tap_offsets_.push_back(
-              static_cast<std::int32_t>((x % g_.strides.width * g_.in.channels + c) * plane() +
-                                        y * plane_width() + x / g_.strides.width));
+    const std::int64_t of_window = g_.pool.width % 2 == 0 ? g_.pool.width / 2 : 1;
+    pairs_ = pieces(g_.out.width, 2);
+    const std::int64_t tiles = sums_stay() ? few_gradients : many_gradients;
+    pairs_at_once_ = tiles / 2 / g_.pool.height / of_window * of_window;
+    pairs_at_once_ = std::clamp(pairs_at_once_, of_window, pairs_);
+    tap_numbers_ = (2 * (pairs_ - 1) * g_.strides.width + g_.kernel.width) * g_.in.channels;
+    tap_line_ = tap_numbers_ * g_.kernel.height * tile_channels;
+    rows_turned_ = g_.out.height / g_.pool.height;
+    while (rows_turned_ > 1 && lines_of(rows_turned_) * line_stride() > turned_in_cache)
+      rows_turned_ = pieces(rows_turned_, 2);
+    for (std::int64_t pair = 0; pair < pairs_at_once_; ++pair)
+      for (std::int64_t line = 0; line < g_.pool.height; ++line)
+        tap_steps_.push_back({static_cast<std::int32_t>(line * tap_line_ + taps_of_pair(pair)),
+                              static_cast<std::int32_t>(std::ssize(tap_steps_) * tile_size)});
   }
-  // One for each channel and phase of the stride, so that neighbouring outputs read neighbours; a
-  // frame of one channel without stride is its own.
-  bool has_planes() const { return planes() > 1; }
-  std::int64_t planes() const { return g_.strides.width * g_.in.channels; }
-  std::int64_t plane_width() const { return pieces(input_.frame_width(), g_.strides.width); }
-  std::int64_t plane() const { return input_.frame_numbers() / line_stride() * plane_width(); }
-  void take_planes(const Bf16* frame, Bf16* to) const {
-    const std::int64_t channels = g_.in.channels, stride = g_.strides.width, width = plane_width(),
-                       columns = input_.frame_width(), lines = plane() / width, size = plane();
-    std::fill_n(to, planes() * size + tile_channels, Bf16{});
-    for (std::int64_t y = 0; y < lines; ++y)
-      for (std::int64_t x = 0; x < columns; ++x)
-        for (std::int64_t c = 0; c < channels; ++c)
-          to[(x % stride * channels + c) * size + y * width + x / stride] =
-              frame[(y * columns + x) * channels + c];
+  // Where the taps of a pair of outputs begin.
+  std::int64_t taps_of_pair(std::int64_t pair) const {
+    return 2 * pair * g_.strides.width * g_.in.channels * g_.kernel.height * tile_channels;
   }
+  std::int64_t all_taps() const { return g_.kernel.height * g_.kernel.width * g_.in.channels; }
+  std::int64_t tap_tiles() const { return pieces(all_taps(), unit); }
+  std::int64_t gradients_of_unit() const { return pairs_at_once_ * g_.pool.height * tile_size; }
 
   Bf16* frames(const Pass& pass, std::int64_t first, int thread) const {
     return pass.at<Bf16>(together, first, thread);
+  }
+  // Lines of the frames that some rows of windows read.
+  std::int64_t lines_of(std::int64_t rows) const {
+    return (rows * g_.pool.height - 1) * g_.strides.height + g_.kernel.height;
+  }
+  // Those of the rows from `row` on.
+  void turn_frames(const Pass& pass, const Range& samples, int thread, std::int64_t row,
+                   Bf16* to) const {
+    const std::int64_t rows = std::min(rows_turned_, g_.out.height / g_.pool.height - row);
+    pass.bf16->side_by_side.turn_frames(
+        {frames(pass, samples.begin, thread) + first_line(row) * line_stride(), frame_stride(),
+         output_stride(), samples.end - samples.begin, lines_of(rows) * line_stride(), to});
+  }
+  std::int64_t first_line(std::int64_t row) const {
+    return row * g_.pool.height * g_.strides.height;
   }
   void take_frames(const Pass& pass, const Range& samples, const Piece& piece, int thread) const {
     const Range mine = part_of(samples, piece);
@@ -239,38 +248,31 @@ class FirstConvOnTiles final : public BlockwiseOp {
     std::fill(to + input_.frame_numbers(), to + frame_stride(), Bf16{});
   }
 
+  // A row of windows, from window w on.
   void multiply(const Pass& pass, const Range& samples, int thread, std::int64_t w,
                 bool configures) const {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
-    TapProduct p{};
-    p.a = numbers(memory, patches_at_), p.a_row = patch_.row, p.a_group = tile_channels;
-    p.b_group = tile_size, p.channel_groups = patch_.tiles(), p.across = 1;
-    p.steps = steps_.data(), p.samples = samples.end - samples.begin;
-    p.c = reinterpret_cast<float*>(memory + sums_at_), p.c_row = unit;
-    PoolTiles pool{};
-    pool.sums = p.c, pool.slots = g_.slots(), pool.samples = p.samples, pool.relu = g_.relu;
+    PatchRow r{};
+    r.a = numbers(memory, patches_at_), r.a_row = patch_.row, r.tiles = patch_.tiles();
+    r.b = reinterpret_cast<const Bf16*>(pass.shared + shared_offset);
+    r.b_unit = patch_.outputs * patch_.tiles() * tile_size, r.units = g_.out.units();
+    r.groups = groups_.data(), r.chunks = chunks_.data(), r.chunk_count = std::ssize(chunks_);
+    r.configures = configures;
+    r.sums = reinterpret_cast<float*>(memory + sums_at_);
+    r.chunk_floats = most_sums_ * tile_floats;
+    r.out_unit = windows_ * window_stride(), r.tiles_group = windows_ * tile_size;
+    PoolTiles& pool = r.pool;
+    pool.slots = g_.slots(), pool.samples = samples.end - samples.begin, pool.relu = g_.relu;
+    pool.bias = g_.bias ? pass.weights + *g_.bias : nullptr;
+    if (out_->tiled)
+      pool.tiles = pass.at<Bf16>(out_->value, samples.begin, thread) + w * tile_size;
+    else
+      pool.out = pass.at(out_->value, samples.begin, thread) + w * unit;
     pool.out_stride = static_cast<std::int64_t>(out_->value.bytes / sizeof(float));
+    if (pooled_)
+      pool.winner = pass.at<std::uint8_t>(kept, samples.begin, thread) + w * window_stride();
     pool.winner_stride = static_cast<std::int64_t>(kept.bytes);
-    for (std::int64_t u = 0; u < g_.out.units(); ++u) {
-      p.b = reinterpret_cast<const Bf16*>(pass.shared + shared_offset) +
-            u * patch_.outputs * patch_.tiles() * tile_size;
-      pool.bias = g_.bias ? pass.weights + *g_.bias + u * unit : nullptr;
-      for (const Chunk& chunk : chunks_) {
-        p.groups = groups_.data() + chunk.first_group, p.group_count = chunk.groups;
-        p.configures = configures && u == 0 && &chunk == &chunks_.front();
-        pass.bf16->sample_tiles.taps(p);
-        const std::int64_t window = w + chunk.first, at = (u * windows_ + window) * window_stride();
-        pool.windows = chunk.windows;
-        if (out_->tiled)
-          pool.tiles = pass.at<Bf16>(out_->value, samples.begin, thread) +
-                       (u / 2 * (windows_ + 1) + window) * tile_size + u % 2 * unit,
-          pool.clears = u % 2 == 0 && u + 1 == g_.out.units();
-        else
-          pool.out = pass.at(out_->value, samples.begin, thread) + at;
-        pool.winner = pooled_ ? pass.at<std::uint8_t>(kept, samples.begin, thread) + at : nullptr;
-        pass.bf16->side_by_side.pool(pool);
-      }
-    }
+    pass.bf16->sample_tiles.patches(r);
   }
 
   void add_bias(const Pass& pass, std::int64_t sample, int thread, const Range& units,
@@ -282,68 +284,109 @@ class FirstConvOnTiles final : public BlockwiseOp {
 
   // Floats of a gradient, and winners, from one window of a unit to the next.
   std::int64_t window_stride() const { return out_->tiled ? tile_floats : unit; }
-  // The zeros after the last window of each group.
-  void clear_last(const Pass& pass, std::int64_t first, int thread) const {
-    auto* tiles = pass.at<Bf16>(out_->value, first, thread);
-    for (std::int64_t group = 1; 2 * group - 2 < g_.out.units(); ++group)
-      std::fill_n(tiles + (group * (windows_ + 1) - 1) * tile_size, tile_size, Bf16{});
-  }
-
   // Together with the pairs of gradients.
   bool adds_bias_by_windows() const { return pooled_ && g_.pool.width % 2 == 0; }
 
-  // Rows of outputs of one sample, from row y on, and some of their units.
-  struct Outputs {
-    const Bf16* frame;
-    std::int64_t y;
-    Range units;
-  };
-  void add_weights(const Pass& pass, std::int64_t sample, int thread, const Outputs& outputs,
+  // Of some units, two at a time. Sums are made in the order of the taps in a line, and added in
+  // theirs.
+  void add_weights(const Pass& pass, const Range& samples, int thread, const Range& units,
                    float* weights) const {
+    auto* sums = reinterpret_cast<float*>(pass.at<std::byte>(working, 0, thread) + weight_sums_at_);
+    for (std::int64_t u = units.begin; u < units.end; u += 2)
+      sum_weights(pass, samples, thread, {u, std::min(u + 2, units.end)}, weights, sums);
+    for (std::int64_t i = 0; i < all_taps(); ++i) add_taps(pass, sums, i, units, weights);
+  }
+  // The gradients of some pairs of outputs are taken while those before them are multiplied.
+  void sum_weights(const Pass& pass, const Range& samples, int thread, const Range& units,
+                   float* weights, float* sums) const {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
-    const std::int64_t y = outputs.y, rows = std::min(tap_lines_, g_.out.height - y);
-    TapRows taps{};
-    taps.from = (has_planes() ? numbers(memory, planes_at_) : outputs.frame) +
-                y * g_.strides.height * plane_width();
-    taps.offsets = tap_offsets_.data(), taps.taps = std::ssize(tap_offsets_), taps.rows = rows;
-    taps.row_stride = g_.strides.height * plane_width(), taps.width = g_.out.width;
-    taps.to = numbers(memory, taps_at_), taps.pitch = tap_pitch_, taps.length = tap_length_;
-    pass.bf16->side_by_side.tap_rows(taps);
-    std::fill(taps.to + taps.taps * tap_length_, taps.to + g_.depth() * tap_length_, Bf16{});
-    const std::int64_t across = g_.out.width / g_.pool.width,
-                       first = y / g_.pool.height * across * window_stride(),
-                       plane = windows_ * window_stride();
-    // A tiled sample is a row of its block's tiles.
-    const std::int64_t at = out_->tiled ? sample / tile_samples * tile_samples : sample,
-                       row = (sample - at) * unit;
-    const float* gradient = pass.at(out_->gradient, at, thread) + first + row;
-    const std::uint8_t* winner =
-        pooled_ ? pass.at<std::uint8_t>(kept, at, thread) + first + row : nullptr;
-    Bf16* gradients = numbers(memory, gradients_at_);
-    const std::int64_t of_unit = tap_length_ / tile_channels * tile_size;
-    for (std::int64_t u = outputs.units.begin; u < outputs.units.end; ++u)
-      pass.bf16->side_by_side.gradient_rows(
-          {gradient + u * plane, winner ? winner + u * plane : nullptr, window_stride(), rows,
-           g_.out.width, g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2,
-           adds_bias_by_windows() ? weights + g_.columns() * g_.depth() + u * unit : nullptr});
-    PairProduct p{};
-    p.a_row = tap_length_, p.a_next = unit * tap_length_, p.b_next = of_unit;
-    PairGroup group{tap_steps_.data(), std::ssize(tap_steps_), nullptr};
-    p.groups = &group, p.group_count = 1, p.configures = true;
-    for (std::int64_t n = outputs.units.begin * unit; n < outputs.units.end * unit;) {
-      const std::int64_t panel_first = n / panel * panel,
-                         width = std::min(panel, g_.columns() - panel_first);
-      // Two units of one panel.
-      p.across = n + unit < std::min(outputs.units.end * unit, panel_first + panel) ? 2 : 1;
-      p.b = gradients + n / unit * of_unit;
-      p.d_row = width, p.d_next = unit * width;
-      for (std::int64_t k = 0; k < g_.depth(); k += 2 * unit) {
-        p.a = taps.to + k * tap_length_, p.down = k + unit < g_.depth() ? 2 : 1;
-        group.d = weights + panel_first * g_.depth() + k * width + n - panel_first;
-        pass.bf16->sample_tiles.pairs(p);
-        p.configures = false;
+    const std::int64_t rows = g_.out.height / g_.pool.height;
+    Bf16* gradients[] = {numbers(memory, gradients_at_),
+                         numbers(memory, gradients_at_) + 2 * gradients_of_unit()};
+    for (std::int64_t row = 0; row < rows; ++row) {
+      take_taps(pass, samples, thread, row);
+      std::optional<Pairs> before;
+      for (std::int64_t first = 0; first < pairs_; first += pairs_at_once_) {
+        const Pairs pairs{row, first, std::min(pairs_at_once_, pairs_ - first)};
+        for (std::int64_t u = units.begin; u < units.end; ++u)
+          take_gradients(pass, samples, thread, pairs, u, weights,
+                         gradients[0] + (u - units.begin) * gradients_of_unit());
+        if (before) add_pairs(pass, memory, *before, units, gradients[1], false, sums);
+        before = pairs;
+        std::swap(gradients[0], gradients[1]);
       }
-      n += p.across * unit;
+      add_pairs(pass, memory, *before, units, gradients[1], row + 1 == rows, sums);
+    }
+  }
+  // What the taps of a row of windows read.
+  void take_taps(const Pass& pass, const Range& samples, int thread, std::int64_t row) const {
+    std::byte* memory = pass.at<std::byte>(working, 0, thread);
+    Bf16* turned = numbers(memory, turned_at_);
+    const std::int64_t first_row = row / rows_turned_ * rows_turned_;
+    if (row == first_row) turn_frames(pass, samples, thread, row, turned);
+    TapLines taps{};
+    taps.line_stride = line_stride(), taps.lines = g_.kernel.height, taps.numbers = tap_numbers_;
+    for (std::int64_t line = 0; line < g_.pool.height; ++line) {
+      taps.from = turned + (first_line(row) - first_line(first_row) + line * g_.strides.height) *
+                               line_stride() * tile_channels;
+      taps.to = numbers(memory, taps_at_) + line * tap_line_;
+      pass.bf16->side_by_side.tap_lines(taps);
+    }
+  }
+
+  // Some pairs of outputs of a row of windows.
+  struct Pairs {
+    std::int64_t row, first, count;
+  };
+  void take_gradients(const Pass& pass, const Range& samples, int thread, const Pairs& pairs,
+                      std::int64_t u, float* weights, Bf16* to) const {
+    const std::int64_t across = g_.out.width / g_.pool.width,
+                       at = (u * windows_ + pairs.row * across) * window_stride();
+    GradientTiles t{};
+    t.gradients = pass.at(out_->gradient, samples.begin, thread) + at;
+    if (pooled_) t.winner = pass.at<std::uint8_t>(kept, samples.begin, thread) + at;
+    t.window = window_stride(), t.samples = samples.end - samples.begin;
+    t.sample = out_->tiled ? unit : static_cast<std::int64_t>(out_->gradient.bytes / sizeof(float));
+    t.winner_sample = out_->tiled ? unit : static_cast<std::int64_t>(kept.bytes);
+    t.pool_height = g_.pool.height, t.pool_width = g_.pool.width, t.width = g_.out.width;
+    t.first = pairs.first, t.pairs = pairs.count;
+    t.to = to;
+    if (adds_bias_by_windows()) t.bias = weights + g_.columns() * g_.depth() + u * unit;
+    pass.bf16->side_by_side.gradient_tiles(t);
+  }
+  // Sums of one or two tiles of taps stay in tiles until the last pairs.
+  void add_pairs(const Pass& pass, std::byte* memory, const Pairs& pairs, const Range& units,
+                 const Bf16* gradients, bool last, float* sums) const {
+    const bool stay = sums_stay();
+    PairProduct p{};
+    p.a_next = tile_size, p.b = gradients, p.b_next = gradients_of_unit();
+    p.across = static_cast<int>(units.end - units.begin);
+    p.begins = pairs.row == 0 && pairs.first == 0, p.continues = stay, p.leaves = stay && !last;
+    p.configures = p.begins || !stay;
+    p.d_row = g_.columns(), p.d_next = unit * g_.columns();
+    p.steps = tap_steps_.data(), p.step_count = pairs.count * g_.pool.height;
+    for (std::int64_t tile = 0; tile < tap_tiles(); tile += 2) {
+      p.a = numbers(memory, taps_at_) + taps_of_pair(pairs.first) + tile * tile_size;
+      p.down = tile + 1 < tap_tiles() ? 2 : 1;
+      p.d = sums + tile * unit * g_.columns() + units.begin * unit;
+      pass.bf16->sample_tiles.pairs(p);
+      p.configures = false;
+    }
+  }
+  bool sums_stay() const { return tap_tiles() <= 2; }
+  // The sums of tap `at`, in the order of a line: those of a last, odd tile are two.
+  void add_taps(const Pass& pass, const float* sums, std::int64_t at, const Range& units,
+                float* weights) const {
+    const std::int64_t line = at % g_.kernel.height, number = at / g_.kernel.height,
+                       tap = line * g_.kernel.width * g_.in.channels + number;
+    for (std::int64_t u = units.begin; u < units.end; ++u) {
+      const std::int64_t first = u * unit / panel * panel,
+                         width = std::min(panel, g_.columns() - first);
+      const float* sum = sums + at * g_.columns() + u * unit;
+      float* to = weights + first * g_.depth() + tap * width + u * unit - first;
+      pass.kernels->add(sum, unit, to);
+      if (tap_tiles() % 2 == 1 && at / unit + 1 == tap_tiles())
+        pass.kernels->add(sum + unit * g_.columns(), unit, to);
     }
   }
 
@@ -373,14 +416,14 @@ class FirstConvOnTiles final : public BlockwiseOp {
   ConvInput input_;
   WidePatch patch_;
   std::vector<std::int32_t> place_offsets_;
-  std::vector<TapStep> steps_;
-  std::vector<TapGroup> groups_;
-  std::vector<Chunk> chunks_;
+  std::vector<PatchGroup> groups_;
+  std::vector<PatchChunk> chunks_;
   std::int64_t most_sums_ = 0;
-  std::vector<std::int32_t> tap_offsets_;
   std::vector<PairStep> tap_steps_;
-  std::int64_t tap_pitch_, tap_lines_, tap_length_;
-  core::Bytes patches_at_, sums_at_, planes_at_, taps_at_, gradients_at_;
+  std::int64_t pairs_, pairs_at_once_;
+  std::int64_t tap_numbers_, tap_line_;  // of a line that a row of outputs reads, and of all lines
+  std::int64_t rows_turned_;             // rows of windows whose frames are turned at once
+  core::Bytes turned_at_, patches_at_, sums_at_, taps_at_, gradients_at_, weight_sums_at_;
 };
 
 }  // namespace

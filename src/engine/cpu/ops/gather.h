@@ -14,7 +14,7 @@ inline void gather_slots(const Pass& pass, float* first, std::int64_t begin, std
   for (std::int64_t done = mine.begin * unit; done < mine.end * unit; done += in_cache) {
     const std::int64_t floats = std::min(in_cache, mine.end * unit - done);
     float* sum = first + begin + done;
-    for (std::int64_t s = 1; s < pass.used_slots; ++s)
+    for (std::int64_t s = 1; s < pass.unsummed_slots(); ++s)
       pass.kernels->add(sum + s * pass.slot_floats, floats, sum);
     std::copy_n(sum, floats, gradients + done);
   }

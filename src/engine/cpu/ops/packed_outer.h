@@ -26,21 +26,29 @@ class PackedOuter {
 
   PackedOuter(float* memory, std::int64_t columns) : memory_(memory), panels_(panels(columns)) {}
 
-  // `o`: the chunk over all rows, unpacked; `column`: the first of its panel.
-  void multiply(const Kernels& kernels, const Outer& o, std::int64_t column) {
-    const auto slot = static_cast<std::size_t>(column / panel % panels_);
-    float* gradients = memory_ + static_cast<std::int64_t>(slot) * o.rows * panel;
+  // `o`: the chunk over all rows, unpacked; `column`: the first of its panel; `second`: null if it
+  // has only one.
+  void multiply(const Kernels& kernels, const Outer& o, std::int64_t column,
+                const SecondPanel* second) {
+    const std::int64_t slot = column / panel % panels_, count = second ? 2 : 1;
+    float* gradients = memory_ + slot * o.rows * panel;
     float* inputs = memory_ + panels_ * o.rows * panel;
     const bool new_inputs = inputs_ != o.a || depth_ != o.depth;
-    if (gradients_.at(slot) != o.g)
-      kernels.copy_rows(o.g, o.g_row_stride, o.rows, o.width, gradients, panel);
-    gradients_.at(slot) = o.g, inputs_ = o.a, depth_ = o.depth;
+    for (std::int64_t p = 0; p < count; ++p) {
+      const float* from = p == 0 ? o.g : o.g + second->operand;
+      const float*& packed = gradients_.at(static_cast<std::size_t>(slot + p));
+      if (packed != from)
+        kernels.copy_rows(from, o.g_row_stride, o.rows, o.width, gradients + p * o.rows * panel,
+                          panel);
+      packed = from;
+    }
+    inputs_ = o.a, depth_ = o.depth;
 
     Outer some = o;
     some.row_stride = o.depth, some.g_row_stride = panel, some.next_stride = o.row_stride;
     some.packed = true;
     // After the last of the panels that share these inputs come the next inputs.
-    const bool fetches = slot + 1 == static_cast<std::size_t>(panels_);
+    const bool fetches = slot + count == panels_;
     const std::int64_t at_once = o.rows < rows_at_once ? few_at_once : rows_at_once;
     for (std::int64_t first = 0; first < o.rows; first += at_once) {
       some.rows = std::min(at_once, o.rows - first);
@@ -49,7 +57,10 @@ class PackedOuter {
                           inputs + first * o.depth, o.depth);
       some.a = inputs + first * o.depth, some.g = gradients + first * panel;
       some.next = fetches ? o.a + o.depth + first * o.row_stride : nullptr;
-      kernels.outer(some);
+      if (second)
+        kernels.outer_two(some, {o.rows * panel, second->result});
+      else
+        kernels.outer(some);
       some.accumulate = true;
     }
   }

@@ -73,7 +73,7 @@ class Prelu final : public Op {
     float* gradients = pass.gradients + weights_;
     // Alphas of dead positions have no gradient.
     std::fill_n(gradients, alphas_, 0.f);
-    for (std::int64_t s = 1; s < pass.used_slots; ++s)
+    for (std::int64_t s = 1; s < pass.unsummed_slots(); ++s)
       pass.kernels->add(slot(pass, s), slot_floats, slot(pass, 0));
     for (std::size_t i = 0; i < place_.size(); ++i)
       gradients[alpha_of_[i]] += slot(pass, 0)[place_[i]];

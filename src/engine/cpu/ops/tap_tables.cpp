@@ -1,170 +1,186 @@
 #include "engine/cpu/ops/tap_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <span>
 #include <utility>
+
+#include "engine/cpu/ops/tiles.h"
 
 namespace sweetspot::engine::cpu {
 namespace {
 
+// Of a chunk: 24 KiB, and a multiple of the positions of a group.
+constexpr std::int64_t sum_tiles = 24;
+constexpr std::int64_t group_positions = 3, most_taps = 4;
+
 std::int32_t narrow(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
-// The tiles of one tap at up to four positions; negative: zeros, or none.
-using Few = std::array<std::int64_t, 4>;
-constexpr Few nowhere{-1, -1, -1, -1};
-
-// A tap that meets none of them is left out.
-void add_step(TapTables::Products& products, const Few& at, std::int64_t zeros, std::int64_t tap) {
-  if (at == nowhere) return;
-  TapStep step{};
-  for (std::size_t i = 0; i < at.size(); ++i)
-    step.a[i] = narrow((at[i] < 0 ? zeros : at[i]) * tile_size);
-  step.b = narrow(tap * tile_size);
-  products.steps.push_back(step);
-  products.most_steps = std::max(products.most_steps, ++products.groups.back().steps);
-}
-
-void begin_group(TapTables::Products& products, const Few& sums) {
-  TapGroup group{narrow(std::ssize(products.steps)), 0, {}};
-  for (std::size_t i = 0; i < sums.size(); ++i) group.c[i] = narrow(sums[i]);
-  products.groups.push_back(group);
-}
-
-Few sums_of_outputs(std::int64_t first, std::int64_t count, std::int64_t sums_of) {
-  Few sums = nowhere;
-  for (std::int64_t i = 0; first + i < count; ++i)
-    sums[static_cast<std::size_t>(i)] = (first + i) % sums_of * tile_floats;
-  return sums;
-}
-
-class Taps {
+class Tables {
  public:
-  Taps(const ConvGeometry& g, const std::vector<std::int32_t>& outputs, std::int64_t place_floats)
-      : g_(g), outputs_(outputs), place_floats_(place_floats), index_(outputs.size()) {
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      index_[static_cast<std::size_t>(outputs[i])] = narrow(static_cast<std::int64_t>(i));
+  Tables(const ConvGeometry& g, std::int64_t place_floats, TapTables& to)
+      : g_(g), place_floats_(place_floats), to_(to) {}
+
+  // Rows of windows, or parts of one.
+  void forward() {
+    const std::int64_t down = g_.out.height / g_.pool.height, across = g_.out.width / g_.pool.width,
+                       slots = g_.slots();
+    to_.forward.step = g_.strides.width * tile_size;
+    const std::int64_t rows = std::max<std::int64_t>(1, sum_tiles / (across * slots)),
+                       columns = std::clamp<std::int64_t>(sum_tiles / slots, 1, across);
+    for (std::int64_t row = 0; row < down; row += rows)
+      for (std::int64_t column = 0; column < across; column += columns)
+        add_chunk(row, std::min(row + rows, down), column, std::min(column + columns, across));
   }
 
-  // The place that a tap reads for an output; negative: padding.
-  std::int64_t place(std::int64_t output, std::int64_t ky, std::int64_t kx) const {
-    const std::int64_t y = output / g_.out.width * g_.strides.height + ky - g_.pad_top;
-    const std::int64_t x = output % g_.out.width * g_.strides.width + kx - g_.pad_left;
-    const bool inside = y >= 0 && y < g_.in.height && x >= 0 && x < g_.in.width;
-    return inside ? y * g_.in.width + x : -1;
-  }
-  // The output for which a tap reads this place, in the order of outputs; negative: none.
-  std::int64_t output(std::int64_t y, std::int64_t x, std::int64_t ky, std::int64_t kx) const {
-    const std::int64_t down = y + g_.pad_top - ky, across = x + g_.pad_left - kx;
-    if (down < 0 || across < 0 || down % g_.strides.height != 0 || across % g_.strides.width != 0)
-      return -1;
-    const std::int64_t oy = down / g_.strides.height, ox = across / g_.strides.width;
-    if (oy >= g_.out.height || ox >= g_.out.width) return -1;
-    return index_[static_cast<std::size_t>(oy * g_.out.width + ox)];
+  // Places of the same phase of the stride meet the same taps.
+  void input_gradient() {
+    to_.input_gradient.step = -g_.strides.width * tile_size;
+    for (std::int64_t py = 0; py < g_.strides.height; ++py)
+      for (std::int64_t px = 0; px < g_.strides.width; ++px)
+        for (std::int64_t y = py; y < g_.in.height; y += g_.strides.height)
+          for (std::int64_t x = px; x < g_.in.width; x += group_positions * g_.strides.width)
+            add_places(y, x);
   }
 
-  // Groups of `size` outputs.
-  void forward(TapTables::Products& to, std::int64_t size, std::int64_t sums_of) const {
-    const std::int64_t count = std::ssize(outputs_);
-    for (std::int64_t first = 0; first < count; first += size) {
-      const std::int64_t end = std::min(first + size, count);
-      begin_group(to, sums_of_outputs(first, end, sums_of));
-      each_tap([&](std::int64_t tap, std::int64_t ky, std::int64_t kx) {
-        Few at = nowhere;
-        for (std::int64_t i = 0; first + i < end; ++i)
-          at[static_cast<std::size_t>(i)] =
-              place(outputs_[static_cast<std::size_t>(first + i)], ky, kx);
-        add_step(to, at, g_.in.positions(), tap);
-      });
-    }
-  }
-
-  // Places of the same phase of the stride meet the same taps; 2×2, or 1×2, of them are a group.
-  void input_gradient(TapTables::Products& to, std::int64_t rows) const {
-    const std::int64_t down = g_.strides.height, across = g_.strides.width;
-    for (std::int64_t py = 0; py < down; ++py)
-      for (std::int64_t px = 0; px < across; ++px)
-        for (std::int64_t y = py; y < g_.in.height; y += rows * down)
-          for (std::int64_t x = px; x < g_.in.width; x += 2 * across)
-            group_of_places(to, rows, y, x);
-  }
-
-  void weight_gradient(TapTables& to) const {
+  void weight_gradient() {
+    to_.pairs_of_row = pieces(g_.out.width, 2), to_.strided = g_.strides.width > 1;
     for (std::int64_t y = 0; y < g_.out.height; ++y)
       for (std::int64_t x = 0; x < g_.out.width; x += 2)
-        to.output_pairs.push_back({output_at(y, x), output_at(y, x + 1)});
-    // Pairs of outputs begin at every other one, two strides apart.
-    for (std::int64_t phase = 0; phase < 2 * g_.strides.width; ++phase)
-      each_tap([&](std::int64_t tap, std::int64_t, std::int64_t kx) {
-        if (kx % (2 * g_.strides.width) == phase) to.tap_order.push_back(tap);
-      });
-    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> found;
-    each_tap([&](std::int64_t, std::int64_t ky, std::int64_t kx) {
-      std::vector<PairStep>& steps = to.pair_steps.emplace_back();
-      for (std::size_t i = 0; i < to.output_pairs.size(); ++i) {
-        const PlacePair& pair = to.output_pairs[i];
-        const std::int64_t first = place(outputs_[static_cast<std::size_t>(pair.first)], ky, kx);
-        const std::int64_t second =
-            pair.second < 0 ? -1 : place(outputs_[static_cast<std::size_t>(pair.second)], ky, kx);
-        if (first < 0 && second < 0) continue;
-        const auto [known, is_new] = found.try_emplace({first, second}, std::ssize(to.place_pairs));
-        if (is_new) to.place_pairs.push_back({narrow(first), narrow(second)});
-        steps.push_back(
-            {narrow(known->second * tile_size), narrow(static_cast<std::int64_t>(i) * tile_size)});
-      }
-    });
+        to_.output_pairs.push_back(
+            {narrow(output(y, x)), x + 1 < g_.out.width ? narrow(output(y, x + 1)) : -1});
+    const std::int64_t parts = pieces(g_.kernel.width, most_taps);
+    for (std::int64_t ky = 0; ky < g_.kernel.height; ++ky)
+      for (std::int64_t part = 0; part < parts; ++part)
+        add_taps(ky, g_.kernel.width * part / parts, g_.kernel.width * (part + 1) / parts);
   }
 
  private:
-  template <class Visit>
-  void each_tap(Visit visit) const {
-    for (std::int64_t ky = 0, tap = 0; ky < g_.kernel.height; ++ky)
-      for (std::int64_t kx = 0; kx < g_.kernel.width; ++kx, ++tap) visit(tap, ky, kx);
+  // In their order.
+  std::int64_t output(std::int64_t y, std::int64_t x) const {
+    const std::int64_t window =
+        y / g_.pool.height * (g_.out.width / g_.pool.width) + x / g_.pool.width;
+    return window * g_.slots() + y % g_.pool.height * g_.pool.width + x % g_.pool.width;
   }
 
-  void group_of_places(TapTables::Products& to, std::int64_t rows, std::int64_t y,
-                       std::int64_t x) const {
-    std::array<std::pair<std::int64_t, std::int64_t>, 4> places;
-    Few sums = nowhere;
-    const auto size = static_cast<std::size_t>(2 * rows);
-    for (std::size_t i = 0; i < size; ++i) {
-      places[i] = {y + static_cast<std::int64_t>(i / 2) * g_.strides.height,
-                   x + static_cast<std::int64_t>(i % 2) * g_.strides.width};
-      if (places[i].first < g_.in.height && places[i].second < g_.in.width)
-        sums[i] = (places[i].first * g_.in.width + places[i].second) * place_floats_;
+  void begin_group(TapTables::Products& products) {
+    products.groups.push_back({narrow(std::ssize(products.lines)), 0, {-1, -1, -1}});
+  }
+  // A line of `taps`, of which tile(j) is column j, or negative: padding.
+  template <class Tile>
+  void add_line(TapTables::Products& products, std::int64_t taps, std::int64_t positions,
+                std::int64_t first_tap, Tile tile) {
+    const std::int64_t columns = taps + positions - 1;
+    TapLine line{narrow(std::ssize(products.columns)), narrow(first_tap * tile_size), narrow(taps),
+                 narrow(columns), 0};
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const std::int64_t at = tile(j);
+      products.columns.push_back(narrow(at * tile_size));
+      if (at < 0) continue;
+      line.begin = std::min(line.begin, narrow(j)), line.end = narrow(j + 1);
     }
-    begin_group(to, sums);
-    each_tap([&](std::int64_t tap, std::int64_t ky, std::int64_t kx) {
-      Few at = nowhere;
-      for (std::size_t i = 0; i < size; ++i)
-        if (sums[i] >= 0) at[i] = output(places[i].first, places[i].second, ky, kx);
-      add_step(to, at, std::ssize(outputs_), tap);
-    });
+    if (taps <= 0 || line.end == 0) return;
+    products.lines.push_back(line);
+    ++products.groups.back().lines;
   }
 
-  std::int32_t output_at(std::int64_t y, std::int64_t x) const {
-    return x < g_.out.width ? index_[static_cast<std::size_t>(y * g_.out.width + x)] : -1;
+  void add_chunk(std::int64_t row, std::int64_t last_row, std::int64_t column,
+                 std::int64_t last_column) {
+    TapTables::Products& products = to_.forward;
+    const std::int64_t first = output(row * g_.pool.height, column * g_.pool.width);
+    TapTables::Chunk chunk{first / g_.slots(), (last_row - row) * (last_column - column),
+                           std::ssize(products.groups), 0};
+    // Down the rows first: most of the tiles that a group reads, the next one reads too.
+    for (std::int64_t x = column * g_.pool.width, end = last_column * g_.pool.width; x < end;
+         x += group_positions)
+      for (std::int64_t y = row * g_.pool.height; y < last_row * g_.pool.height; ++y)
+        add_outputs(y, x, std::min(end - x, group_positions), first);
+    chunk.groups = std::ssize(products.groups) - chunk.first_group;
+    to_.most_sums = std::max(to_.most_sums, chunk.windows * g_.slots());
+    to_.chunks.push_back(chunk);
+  }
+
+  // Taps whose distance is a multiple of the stride are a line.
+  void add_outputs(std::int64_t y, std::int64_t x, std::int64_t count, std::int64_t first) {
+    TapTables::Products& products = to_.forward;
+    begin_group(products);
+    for (std::int64_t i = 0; i < count; ++i)
+      products.groups.back().c[i] = narrow((output(y, x + i) - first) * tile_floats);
+    const std::int64_t stride = g_.strides.width;
+    for (std::int64_t ky = 0; ky < g_.kernel.height; ++ky)
+      for (std::int64_t kx = 0; kx < std::min(stride, g_.kernel.width); ++kx)
+        add_line(products, pieces(g_.kernel.width - kx, stride), count, ky * g_.kernel.width + kx,
+                 [&](std::int64_t j) { return place(y, ky, (x + j) * stride + kx - g_.pad_left); });
+  }
+  // What a row of the kernel reads for a row of outputs; negative: padding.
+  std::int64_t place(std::int64_t out_row, std::int64_t ky, std::int64_t column) const {
+    const std::int64_t row = out_row * g_.strides.height + ky - g_.pad_top;
+    const bool inside = row >= 0 && row < g_.in.height && column >= 0 && column < g_.in.width;
+    return inside ? row * g_.in.width + column : -1;
+  }
+
+  // Column j of a line is the output that the last place reads with tap j, counted from the last.
+  void add_places(std::int64_t y, std::int64_t x) {
+    TapTables::Products& products = to_.input_gradient;
+    begin_group(products);
+    const std::int64_t stride = g_.strides.width, kx = (x + g_.pad_left) % stride,
+                       count = std::min(pieces(g_.in.width - x, stride), group_positions);
+    for (std::int64_t i = 0; i < count; ++i)
+      products.groups.back().c[i] = narrow((y * g_.in.width + x + i * stride) * place_floats_);
+    const std::int64_t taps = kx < g_.kernel.width ? pieces(g_.kernel.width - kx, stride) : 0,
+                       first = (x + g_.pad_left) / stride - (taps - 1);
+    for (std::int64_t ky = 0; ky < g_.kernel.height && taps > 0; ++ky) {
+      const std::int64_t down = y + g_.pad_top - ky, row = down / g_.strides.height;
+      if (down < 0 || down % g_.strides.height != 0 || row >= g_.out.height) continue;
+      add_line(products, taps, count, ky * g_.kernel.width + kx + (taps - 1) * stride,
+               [&](std::int64_t j) {
+                 const std::int64_t column = first + j;
+                 return column >= 0 && column < g_.out.width ? output(row, column) : -1;
+               });
+    }
+  }
+
+  // Taps [begin, end) of a kernel's row.
+  void add_taps(std::int64_t ky, std::int64_t begin, std::int64_t end) {
+    TapTables::Taps part{ky * g_.kernel.width + begin, end - begin, std::ssize(to_.pair_lines), 0};
+    const std::int64_t stride = g_.strides.width, apart = to_.places_of_pair(part);
+    for (std::int64_t y = 0; y < g_.out.height; ++y) {
+      const std::int64_t row = y * g_.strides.height + ky - g_.pad_top;
+      if (row < 0 || row >= g_.in.height) continue;
+      to_.pair_lines.push_back(
+          {narrow(std::ssize(to_.pair_places)), narrow(y * to_.pairs_of_row * tile_size)});
+      const std::int64_t count = (to_.pairs_of_row - 1) * apart + part.count;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t pair = to_.strided ? i / apart : 0, tap = i - pair * apart;
+        const std::int64_t column = 2 * pair * stride + begin + tap - g_.pad_left;
+        to_.pair_places.push_back(
+            pair_of_places(place(y, ky, column), place(y, ky, column + stride)));
+      }
+    }
+    part.lines = std::ssize(to_.pair_lines) - part.first_line;
+    to_.taps.push_back(part);
+  }
+  std::int32_t pair_of_places(std::int64_t first, std::int64_t second) {
+    if (first < 0 && second < 0) return -1;
+    const auto [known, is_new] = found_.try_emplace({first, second}, std::ssize(to_.place_pairs));
+    if (is_new) to_.place_pairs.push_back({narrow(first), narrow(second)});
+    return narrow(known->second * tile_size);
   }
 
   const ConvGeometry& g_;
-  const std::vector<std::int32_t>& outputs_;
   std::int64_t place_floats_;
-  std::vector<std::int32_t> index_;  // of each position in the order of outputs
+  TapTables& to_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> found_;
 };
 
 }  // namespace
 
-TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_t>& outputs,
-                     std::int64_t sums_of, std::int64_t place_floats) {
-  TapTables tables;
-  const Taps taps(geometry, outputs, place_floats);
-  if (geometry.out.units() > 1) taps.forward(tables.forward.pairs, 2, sums_of);
-  if (geometry.out.units() % 2 == 1) taps.forward(tables.forward.fours, 4, sums_of);
-  if (geometry.in.units() > 1) taps.input_gradient(tables.input_gradient.pairs, 1);
-  if (geometry.in.units() % 2 == 1) taps.input_gradient(tables.input_gradient.fours, 2);
-  taps.weight_gradient(tables);
-  return tables;
+TapTables tap_tables(const ConvGeometry& geometry, std::int64_t place_floats) {
+  TapTables to;
+  Tables tables(geometry, place_floats, to);
+  tables.forward();
+  tables.input_gradient();
+  tables.weight_gradient();
+  return to;
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -7,31 +7,39 @@
 namespace sweetspot::engine::cpu {
 
 // Which tiles a convolution multiplies when its rows are samples (kernels/sample_tiles.h). Places
-// are input positions, row by row, and one of zeros after them; outputs, as y · out.width + x, are
-// in the order of `outputs`, with one of zeros after them.
+// are input positions, row by row; outputs are window by window, as pooling reads them.
 struct TapTables {
   struct Products {
-    std::vector<TapStep> steps;
+    std::vector<std::int32_t> columns;
+    std::vector<TapLine> lines;
     std::vector<TapGroup> groups;
-    std::int32_t most_steps = 0;  // of a group
+    std::int64_t step = 0;  // from one tap to the next, in numbers
   };
-  // For one unit of channels in groups of four positions, for two in groups of two.
-  struct ByUnits {
-    const Products& of(int units) const { return units == 2 ? pairs : fours; }
-    Products fours, pairs;
+  // Windows that follow one another, whose sums stay in cache until they are pooled.
+  struct Chunk {
+    std::int64_t first_window, windows, first_group, groups;
   };
-  ByUnits forward;         // groups of outputs, in their order
-  ByUnits input_gradient;  // groups of neighbouring places
-  // For the weight gradient: pairs of neighbouring outputs, of places that such a pair reads, and
-  // what is multiplied for each tap.
+  Products forward;  // groups of outputs
+  std::vector<Chunk> chunks;
+  std::int64_t most_sums = 0;  // tiles of a chunk
+  Products input_gradient;     // groups of places
+  // For the weight gradient: pairs of neighbouring outputs, row by row; pairs of places that such a
+  // pair reads; and what is multiplied for up to four taps of a kernel's row.
+  struct Taps {
+    std::int64_t first, count;
+    std::int64_t first_line, lines;
+  };
   std::vector<PlacePair> output_pairs, place_pairs;
-  std::vector<std::vector<PairStep>> pair_steps;
-  std::vector<std::int64_t> tap_order;  // those that read the same pairs of places together
+  std::vector<Taps> taps;
+  std::vector<PairLine> pair_lines;
+  std::vector<std::int32_t> pair_places;
+  std::int64_t pairs_of_row = 0;
+  // From a pair's first place to the next pair's: 2 without a stride, else as many as taps.
+  std::int64_t places_of_pair(const Taps& part) const { return strided ? part.count : 2; }
+  bool strided = false;
 };
 
-// `sums_of`: forward sums go to as many tiles in turn. `place_floats`: from the gradient of one
-// place to that of the next.
-TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_t>& outputs,
-                     std::int64_t sums_of, std::int64_t place_floats);
+// `place_floats`: from the gradient of one place to that of the next.
+TapTables tap_tables(const ConvGeometry& geometry, std::int64_t place_floats);
 
 }  // namespace sweetspot::engine::cpu

@@ -73,9 +73,9 @@ void each_tile_of_16(std::int64_t rows, std::int64_t columns, Split split, int p
       1);
 }
 
-// The same by panels, with blocks of the depth: calls visit(first column, first row, rows, depth),
-// from the first block of a tile to its last. All panels that a part has completely meet a block of
-// the inputs one after another, while it is in cache.
+// The same by panels, with blocks of the depth: calls visit(first column, panels, first row, rows,
+// depth), from the first block of a tile to its last. All panels that a part has completely meet a
+// block of the inputs one after another, while it is in cache, two whole ones at a time.
 template <class Visit>
 void each_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t most_rows,
                 int part, int parts, Visit visit) {
@@ -83,19 +83,22 @@ void each_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, std
   const std::int64_t cuts = cuts_of(rows, columns, most_rows, Split::panels, parts);
   const Range tiles = share(pieces(columns, panel) * cuts, part, parts);
   const Range whole{pieces(tiles.begin, cuts), tiles.end / cuts};  // panels
-  const auto visit_tile = [&](std::int64_t n, std::int64_t cut, const Range& of) {
+  const auto visit_tile = [&](std::int64_t n, std::int64_t panels, std::int64_t cut,
+                              const Range& of) {
     const std::int64_t begin = rows * cut / cuts, end = rows * (cut + 1) / cuts;
-    visit(n * panel, begin, end - begin, of);
+    visit(n * panel, panels, begin, end - begin, of);
   };
   for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile)
     if (const std::int64_t n = tile / cuts; n < whole.begin || n >= whole.end)
-      visit_tile(n, tile % cuts, {0, depth});
+      visit_tile(n, 1, tile % cuts, {0, depth});
   const std::int64_t blocks = std::max<std::int64_t>((depth + usual_depth / 2) / usual_depth, 1);
   const std::int64_t step = round_up(pieces(depth, blocks), unit);
   for (std::int64_t cut = 0; whole.begin < whole.end && cut < cuts; ++cut)
     for (std::int64_t k = 0; k < depth; k += step)
-      for (std::int64_t n = whole.begin; n < whole.end; ++n)
-        visit_tile(n, cut, {k, std::min(k + step, depth)});
+      for (std::int64_t n = whole.begin, panels; n < whole.end; n += panels) {
+        panels = n + 2 <= whole.end && (n + 2) * panel <= columns ? 2 : 1;
+        visit_tile(n, panels, cut, {k, std::min(k + step, depth)});
+      }
 }
 
 struct MatrixSize {
