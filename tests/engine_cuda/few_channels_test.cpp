@@ -51,12 +51,31 @@ constexpr const char* few_filters =
   {"class_name": "GlobalAveragePooling2D", "config": {"name": "l"}},
   {"class_name": "Dense", "config": {"name": "m", "units": 7, "activation": "softmax"}}]}})";
 
-void expect_the_cpus_gradients(const model::Network& network, std::int64_t size, double near) {
-  const auto gpu = cuda::make_trainer(network, {});
+// One to four channels on the tensor cores: more taps than one warp's, filters that fill tiles of
+// 32 and of 64 or leave some empty; a normalisation, ReLU, tanh and dropout behind them.
+constexpr const char* many_filters =
+    R"({"class_name": "Sequential", "config": {"name": "many-filters", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30, 28, 1]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 40, "kernel_size": [7, 5], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "b", "filters": 3, "kernel_size": 1, "activation": "tanh"}},
+  {"class_name": "Conv2D", "config": {"name": "c", "filters": 62, "kernel_size": 5, "strides": 2, "padding": "same", "use_bias": false}},
+  {"class_name": "BatchNormalization", "config": {"name": "d"}},
+  {"class_name": "Activation", "config": {"name": "e", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "f", "filters": 4, "kernel_size": 1, "activation": "sigmoid"}},
+  {"class_name": "Conv2D", "config": {"name": "g", "filters": 96, "kernel_size": 3, "activation": "relu"}},
+  {"class_name": "Dropout", "config": {"name": "h", "rate": 0.3}},
+  {"class_name": "Conv2D", "config": {"name": "i", "filters": 2, "kernel_size": 1}},
+  {"class_name": "Conv2D", "config": {"name": "j", "filters": 33, "kernel_size": [4, 3], "strides": [1, 2], "activation": "tanh"}},
+  {"class_name": "GlobalAveragePooling2D", "config": {"name": "k"}},
+  {"class_name": "Dense", "config": {"name": "l", "units": 7, "activation": "softmax"}}]}})";
+
+void expect_the_cpus_gradients(const model::Network& network, std::int64_t size, double near,
+                               const cuda::Options& options = {}) {
+  const auto gpu = cuda::make_trainer(network, options);
   const auto cpu = cpu::make_trainer(network, {});
   const GoldenBatch batch(network, true, size, 0);
   const double expected = cpu->accumulate(batch.view(), size).loss;
-  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-4 * expected);
+  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, near * expected);
   expect_near(gpu->gradients(), cpu->gradients(), near);
 }
 
@@ -75,6 +94,56 @@ TEST_P(CudaFewChannels, AndFewFiltersHaveTheCpusGradients) {
   const int many = operations_with("few filters", *cuda::plan(network, {}, GetParam(), false));
   EXPECT_GE(many, GetParam() < 64 ? 0 : 2);
   expect_the_cpus_gradients(network, GetParam(), 2e-3);
+}
+
+TEST_P(CudaFewChannels, AndManyFiltersHaveTheCpusGradients) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(many_filters, "many-filters");
+  expect_the_cpus_gradients(network, GetParam(), 2e-3);
+  const model::Network smooth = without_edges(network, model::Activation::tanh);
+  cuda::Options options;
+  for (const auto precision :
+       {cuda::Precision::tf32, cuda::Precision::bf16, cuda::Precision::fp16}) {
+    SCOPED_TRACE(cuda::name(precision));
+    options.precision = precision;
+    expect_the_cpus_gradients(smooth, GetParam(), precision == cuda::Precision::bf16 ? 0.1 : 2e-2,
+                              options);
+  }
+}
+
+// Outputs as 16-bit terms, for a product of packed operands.
+TEST(CudaManyFilters, BeforePackedOperandsHaveTheCpusGradients) {
+  REQUIRE_GPU();
+  const model::Network network = without_edges(
+      model::read_keras(R"({"class_name": "Sequential", "config": {"name": "terms", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 26, 30, 3]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 40, "kernel_size": 3, "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "b", "filters": 64, "kernel_size": 3, "activation": "relu"}},
+  {"class_name": "Dropout", "config": {"name": "c", "rate": 0.3}},
+  {"class_name": "Conv2D", "config": {"name": "d", "filters": 64, "kernel_size": 3, "activation": "relu"}},
+  {"class_name": "GlobalAveragePooling2D", "config": {"name": "e"}},
+  {"class_name": "Dense", "config": {"name": "f", "units": 7, "activation": "softmax"}}]}})",
+                        "terms"),
+      model::Activation::linear);
+  cuda::Options options;
+  for (const auto precision :
+       {cuda::Precision::tf32, cuda::Precision::bf16, cuda::Precision::fp16}) {
+    SCOPED_TRACE(cuda::name(precision));
+    options.precision = precision;
+    expect_the_cpus_gradients(network, 200, precision == cuda::Precision::bf16 ? 0.1 : 2e-2,
+                              options);
+  }
+}
+
+TEST(CudaManyFilters, TrainTheSameBitForBitInThePlannedMemory) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(many_filters, "many-filters");
+  cuda::Options options;
+  for (const auto precision : {cuda::Precision::fp32, cuda::Precision::tf32, cuda::Precision::bf16,
+                               cuda::Precision::fp16}) {
+    options.precision = precision;
+    expect_the_same_bit_for_bit(network, options, 200, true);
+  }
 }
 
 TEST(CudaFewFilters, TrainTheSameBitForBitInThePlannedMemory) {

@@ -165,7 +165,8 @@ class Compiler {
     if (training() && !last_dense_behind(network_, layer_) &&
         runs_small(shape, program_.micro_batch, false))
       return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
-    const bool few_channels = runs_few_channels(shape, *current_, planner_.math());
+    const bool few_channels =
+        runs_few_channels(chip, shape, *current_, program_.micro_batch, planner_.math());
     PackingCase packing{
         shape,        program_.micro_batch,     training(), seen_trainable_, planner_.math(),
         few_channels, runs_on_chip(chip, shape)};
@@ -176,8 +177,8 @@ class Compiler {
     packing.gradient_packed = packed_terms(planner_.math()) <= 2 && !relu && !dropout &&
                               shape.pool == 1 && norm_behind(network_, layer_);
     const bool direct =
-        few_channels && !packing.gradient_packed &&
-        runs_few_channels_weights(chip, shape, *current_, program_.micro_batch, planner_.math());
+        few_channels && runs_few_channels_weights(chip, shape, *current_, program_.micro_batch,
+                                                  planner_.math(), packing.gradient_packed);
     // On chip the tensor cores keep up with packed operands, fp32 does not; and a first convolution
     // merges with such a product only.
     const bool merges = first_conv_ && first_conv_->out() == current_;

@@ -1,19 +1,17 @@
 #include <algorithm>
 
-#include "engine/cuda/kernels/activation.cuh"
-#include "engine/cuda/kernels/few_channels.h"
-#include "engine/cuda/kernels/split_floats.cuh"
+#include "engine/cuda/kernels/few_channels.cuh"
 
-// A first convolution has so few multiplications per output that tensor cores would wait for their
-// operands: each thread reads pixels in place and multiplies them, in fp32, by its filters' kernels
-// from shared memory.
+// A first convolution has so few multiplications per output that the tiles of a product would wait
+// for their operands: each thread reads pixels in place and multiplies them, in fp32, by its
+// filters' kernels from shared memory. Where there are enough of them, the tensor cores do the same
+// (few_channels_products.cu).
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int few_threads = 256, most_positions = 4;  // positions per thread
 constexpr int filters_each = 8, most_lanes = 8;
 constexpr int most_shared = 48 * 1024;
-constexpr int outside = -30000;  // a row that no tap brings into the image
 
 int tile_filters(int lanes) { return lanes * filters_each; }
 
@@ -34,24 +32,6 @@ int lanes_for(int filters) {
 __device__ void add_products(float4& sum, float4 w, float x) {
   sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
-}
-
-struct bool4 {
-  bool x, y, z, w;
-};
-// Dropout of four filters from n on, at one of all positions.
-__device__ void drop(const FewChannels& p, int m, int n, float4& v, bool4& blocked) {
-  const int sample = p.by_out.quotient(m), at = m - sample * p.by_out.divisor;
-  const int y = p.by_out_w.quotient(at), x = at - y * p.shape.out_w;
-  const std::uint32_t first = (y * p.dropout.full_width + x) * p.dropout.channels + n;
-  const auto each = [&](int e, float& value, bool& is_blocked) {
-    if (survives(p.dropout, sample, first + e))
-      value *= p.dropout.scale;
-    else
-      value = 0, is_blocked = true;
-  };
-  each(0, v.x, blocked.x), each(1, v.y, blocked.y), each(2, v.z, blocked.z);
-  each(3, v.w, blocked.w);
 }
 
 template <int channels, bool special, int few_positions>
@@ -115,24 +95,7 @@ __global__ void __launch_bounds__(few_threads, 3)
 #pragma unroll
     for (int i = 0; i < few_positions; ++i) {
       if (line[i] == outside) continue;
-      const std::int64_t at = static_cast<std::int64_t>(position(i)) * s.filters + n;
-      float4 v = sums[i][half] + bias;
-      bool4 blocked{};
-      if (p.relu) {
-        v = each(v, [](float e) { return rectified(e); });
-        blocked = {v.x == 0, v.y == 0, v.z == 0, v.w == 0};
-      }
-      if constexpr (special) {
-        v = each(v, [&](float e) { return activated(p.function, e); });
-        if (p.dropout.threshold) drop(p, position(i), n, v, blocked);
-        store_value4(p.value, p.value_terms, at, v);
-      } else {
-        store4(p.value + at, v);
-      }
-      const auto code = [](bool is) { return is ? no_gradient : std::uint8_t{0}; };
-      if (p.code)
-        *reinterpret_cast<uchar4*>(p.code + at) = {code(blocked.x), code(blocked.y),
-                                                   code(blocked.z), code(blocked.w)};
+      store_outputs<special>(p, position(i), n, sums[i][half] + bias);
     }
   }
 }
@@ -149,18 +112,36 @@ int shared_bytes(const ConvShape& shape, int channels, int lanes) {
   return shape.taps() * channels * tile_filters(lanes) * static_cast<int>(sizeof(float));
 }
 
-}  // namespace
-
-bool few_channels_support(const ConvShape& shape, int channels, Math math) {
-  // Multiplications (tap, channel, filter) of a position: with more, the tensor cores are faster.
+bool plain_support(const ConvShape& shape, int channels, bool fp32) {
+  // Multiplications (tap, channel, filter) of a position: with more, other products are faster.
   // They compute at least 32 filters, and fp32 in six products.
   constexpr int many_filters = 32;
-  const int most_rows = math == Math::fp32 ? 96 : 48;
-  const int lanes = lanes_for(shape.filters);
+  const int most_rows = fp32 ? 2 * few_channel_rows : few_channel_rows;
+  return shape.taps() * channels * std::min(shape.filters, many_filters) <=
+             most_rows * many_filters &&
+         shared_bytes(shape, channels, lanes_for(shape.filters)) <= most_shared;
+}
+
+// With few rows the stores take longest, and with few positions one thread each keeps more of the
+// chip busy.
+bool tensor_cores_pay(const ConvShape& shape, int channels, int count, bool fp32,
+                      int multiprocessors) {
+  constexpr int very_few_rows = 24;
   const int rows = shape.taps() * channels;
+  const std::int64_t warps = rows > few_channel_rows ? 4 : 8;  // of a multiprocessor
+  return rows >= very_few_rows && few_channels_products_support(shape, channels, fp32) &&
+         std::int64_t{count} * shape.positions() >=
+             warps * few_channels_warp_positions * multiprocessors;
+}
+
+}  // namespace
+
+bool few_channels_support(const ConvShape& shape, int channels, int count, Math math,
+                          int multiprocessors) {
+  const bool fp32 = math == Math::fp32;
   return channels <= 4 && shape.channels == 4 && shape.pool == 1 && shape.positions() > 1 &&
-         rows * std::min(shape.filters, many_filters) <= most_rows * many_filters &&
-         shared_bytes(shape, channels, lanes) <= most_shared;
+         (plain_support(shape, channels, fp32) ||
+          tensor_cores_pay(shape, channels, count, fp32, multiprocessors));
 }
 
 FewChannels few_channels_part(const ConvShape& shape, int channels, int count) {
@@ -176,14 +157,17 @@ FewChannels few_channels_part(const ConvShape& shape, int channels, int count) {
 }
 
 cudaError_t launch_few_channels(const FewChannels& p, cudaStream_t stream) {
+  // A smaller batch of the same plan may have few positions.
+  if (tensor_cores_pay(p.shape, p.channels, p.count, p.fp32, current_chip().multiprocessors) ||
+      !plain_support(p.shape, p.channels, p.fp32))
+    return launch_few_channels_products(p, stream);
   const std::int64_t positions = std::int64_t{p.count} * p.shape.positions();
   const auto blocks_of = [&](int each) {
     const int rows = few_threads / p.filter_lanes * each;
     return static_cast<int>((positions + rows - 1) / rows) * p.filter_tiles;
   };
   const int bytes = shared_bytes(p.shape, p.channels, p.filter_lanes);
-  const bool special =
-      p.function != Function::linear || p.value_terms.terms > 0 || p.dropout.threshold > 0;
+  const bool special = special_outputs(p);
   // Several positions share the reads of the kernel; one keeps more of the chip busy.
   constexpr int busy = 4;  // blocks of a multiprocessor
   if (blocks_of(most_positions) < busy * current_chip().multiprocessors)

@@ -3,14 +3,15 @@
 
 namespace sweetspot::engine::cuda {
 
-// The forward pass of a convolution over up to four channels (few_channels.cu), with its ReLU
-// and dropout.
+// The forward pass of a convolution over up to four channels (few_channels.cu, and on the tensor
+// cores few_channels_products.cu), with its ReLU and dropout.
 struct FewChannels {
   ConvShape shape;  // its channels are padded to four
   int channels;     // without padding
   int count;        // samples
   Divider by_out, by_out_w, by_tiles;
   int filter_lanes, filter_tiles;  // eight filters per thread, this many threads per block
+  bool fp32;                       // no operand is rounded
   bool relu;
   Function function;  // or another one
   const float *input, *weights, *bias;
@@ -19,10 +20,16 @@ struct FewChannels {
   std::uint8_t* code;  // null: not needed
   DropoutMask dropout;
 };
-// Whether it is supported: a block's kernels must fit into shared memory.
-bool few_channels_support(const ConvShape& shape, int channels, Math math);
+// Whether it pays: with many taps and channels, the tensor cores need enough positions.
+constexpr int few_channel_rows = 48;  // taps and channels
+bool few_channels_support(const ConvShape& shape, int channels, int count, Math math,
+                          int multiprocessors);
 FewChannels few_channels_part(const ConvShape& shape, int channels, int count);
 cudaError_t launch_few_channels(const FewChannels& part, cudaStream_t stream);
+// The same on the tensor cores.
+constexpr int few_channels_warp_positions = 32;
+bool few_channels_products_support(const ConvShape& shape, int channels, bool fp32);
+cudaError_t launch_few_channels_products(const FewChannels& part, cudaStream_t stream);
 
 // The input gradient of a convolution over a few more (few_channels_gradient.cu).
 constexpr int most_gradient_channels = 8;
@@ -53,6 +60,9 @@ struct FewChannelsWeights {
   int vectors, tiles;  // of four filters: of a block, and blocks for all
   int sharers, groups;
   int splits, share;  // of the positions
+  bool fp32;          // no operand is rounded
+  bool products;      // on the tensor cores, where warps divide the taps
+  int tap_parts;
   const float *input, *gradient;
   const std::uint8_t* code;  // null: all gradients pass
   float* partials;
@@ -62,8 +72,12 @@ struct FewChannelsWeights {
 };
 bool few_channels_weights_support(const ConvShape& shape, int channels);
 FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channels, int count,
-                                             int multiprocessors);
+                                             int multiprocessors, bool fp32);
 double few_channels_weights_clocks(const FewChannelsWeights& part, int multiprocessors);
+// The same on the tensor cores (few_channels_weights_products.cu); false: not supported.
+bool divide_weights_products(FewChannelsWeights& part, int multiprocessors);
+double weights_products_clocks(const FewChannelsWeights& part, int multiprocessors);
+cudaError_t launch_weights_products(const FewChannelsWeights& part, cudaStream_t stream);
 cudaError_t launch_few_channels_weights(const FewChannelsWeights& part, cudaStream_t stream);
 
 }  // namespace sweetspot::engine::cuda

@@ -5,8 +5,10 @@
 #include "engine/cuda/kernels/lanes.cuh"
 
 // The weight gradient of a convolution over few channels, in fp32: the tiles of a product would
-// consist of padding. A thread has some adjacent taps of one line of the kernel, all channels and
-// four filters, in registers; groups of threads that have all of them divide the positions.
+// consist of padding. With more filters the tensor cores are faster
+// (few_channels_weights_products.cu). A thread has some adjacent taps of one line of the kernel,
+// all channels and four filters, in registers; groups of threads that have all of them divide the
+// positions.
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -118,11 +120,13 @@ auto kernel_of(int width) {
 
 bool few_channels_weights_support(const ConvShape& shape, int channels) {
   return channels <= 4 && shape.channels == 4 && shape.pool == 1 && shape.positions() > 1 &&
-         few_channels_weights_part(shape, channels, 1, 1).vectors > 0;
+         few_channels_weights_part(shape, channels, 1, 1, true).splits > 0;
 }
 
-FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channels, int count,
-                                             int multiprocessors) {
+namespace {
+
+FewChannelsWeights plain_part(const ConvShape& shape, int channels, int count,
+                              int multiprocessors) {
   constexpr int blocks_each = 2, positions_each = 4;
   FewChannelsWeights p{};
   p.shape = shape, p.channels = channels, p.positions = count * shape.positions();
@@ -140,8 +144,23 @@ FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channel
   return p;
 }
 
+}  // namespace
+
+FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channels, int count,
+                                             int multiprocessors, bool fp32) {
+  const FewChannelsWeights plain = plain_part(shape, channels, count, multiprocessors);
+  FewChannelsWeights products = plain;
+  products.products = true, products.fp32 = fp32;
+  if (!divide_weights_products(products, multiprocessors)) return plain;
+  return plain.splits > 0 && few_channels_weights_clocks(plain, multiprocessors) <
+                                 weights_products_clocks(products, multiprocessors)
+             ? plain
+             : products;
+}
+
 // A warp's instructions for one position of each lane: its address, its taps and their products.
 double few_channels_weights_clocks(const FewChannelsWeights& p, int multiprocessors) {
+  if (p.products) return weights_products_clocks(p, multiprocessors);
   constexpr double start = 6000, address = 45, tap = 6, schedulers = 4, lanes = 32;
   const double each = (address + p.width * (tap + 4.0 * p.channels)) / schedulers;
   const int idle = weight_threads - p.sharers * p.groups;
@@ -150,6 +169,7 @@ double few_channels_weights_clocks(const FewChannelsWeights& p, int multiprocess
 }
 
 cudaError_t launch_few_channels_weights(const FewChannelsWeights& p, cudaStream_t stream) {
+  if (p.products) return launch_weights_products(p, stream);
   const auto kernel = p.channels == 1   ? kernel_of<1>(p.width)
                       : p.channels == 2 ? kernel_of<2>(p.width)
                       : p.channels == 3 ? kernel_of<3>(p.width)

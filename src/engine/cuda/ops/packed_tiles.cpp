@@ -148,7 +148,8 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   constexpr std::int64_t few_rows = 8 * packed_rows;
   const bool packed_anyway = c.input_packed && c.gradient_packed;
   const bool few = forward.rows < few_rows;
-  const double little = packed_anyway ? (few ? 5e7 : 2e7) : few ? 1e9 : 2.8e8;  // multiplications
+  const double enough = c.math == Math::fp32 ? 2e8 : 2.8e8;
+  const double little = packed_anyway ? (few ? 5e7 : 2e7) : few ? 1e9 : enough;  // multiplications
   if (static_cast<double>(forward.rows * forward.columns * forward.depth) < little) return false;
   const auto count = static_cast<double>(c.count);
   // Groups of eight that each belong to a different tap are scattered in memory.

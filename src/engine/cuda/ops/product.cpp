@@ -29,8 +29,16 @@ int on_chip_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, std
   return 0;
 }
 
-// Uses the on-chip kernel if possible.
-bool choose_on_chip(const Chip& chip, GemmPart& part) {
+// Of one block per sample, in fp32.
+double on_chip_clocks(const GemmPart& part) {
+  constexpr double multiplications = 40;  // of a multiprocessor, per clock
+  const ConvShape& s = part.shape;
+  const int positions = part.kind == GemmKind::data ? s.in_h * s.in_w : s.positions();
+  return static_cast<double>(positions) * s.depth() * s.filters / multiplications;
+}
+
+// Uses the on-chip kernel if possible; otherwise the product would have this size.
+bool choose_on_chip(const Chip& chip, GemmPart& part, Math math, const ProductSize& size) {
   const int multiprocessors = chip.multiprocessors;
   const int samples = on_chip_samples(chip, part.kind, part.shape, part.count, multiprocessors);
   if (samples == 0) return false;
@@ -45,10 +53,14 @@ bool choose_on_chip(const Chip& chip, GemmPart& part) {
                            part.tiles_m * part.tiles_n) <= chip.shared_bytes)
     return true;
   part.tiles_m = part.tiles_n = 1;
-  // One block per sample would leave most of the chip idle: other kernels divide samples more
-  // finely, but only these add slices of a gradient.
-  const bool few = 4 * part.count <= multiprocessors;
-  return part.kind == GemmKind::weights || part.gradient_slices > 1 || !few;
+  if (part.kind == GemmKind::weights || part.gradient_slices > 1)
+    return true;  // only these kernels add slices of a gradient
+  // One block per sample leaves part of the chip idle: other kernels divide samples more finely,
+  // though on the tensor cores they are slower than expected.
+  if (math == Math::fp32)
+    return on_chip_clocks(part) <=
+           expected_clocks(chip, size, choose_tiles(chip, size, math), math);
+  return 4 * part.count > multiprocessors;
 }
 
 // Whether the forward pass with few filters has its own kernel.
@@ -110,6 +122,8 @@ class Product final : public ProductOp {
     if (!few_channels_ && !few_filters_) claim_scratch(planner, forward_, forward_size(count));
     if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
+    // In fp32 slices of the gradient must not bring a product on chip that is slower there.
+    if (planner.math() == Math::fp32) out_->sliceable &= gradient_stays_on_chip(count);
     data_ = choose_tiles(chip_, data_size(count), planner.math());
     if (wants_input_gradient) claim_scratch(planner, data_, data_size(count));
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
@@ -120,7 +134,8 @@ class Product final : public ProductOp {
     choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch(), planner.math());
     few_weights_ =
         runs_few_channels_weights(chip_, shape_, *in_, planner.micro_batch(), planner.math());
-    if (few_weights_) choice_.splits = few_weights(static_cast<int>(planner.micro_batch())).splits;
+    if (few_weights_)
+      choice_.splits = few_weights(static_cast<int>(planner.micro_batch()), planner.math()).splits;
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
@@ -164,7 +179,8 @@ class Product final : public ProductOp {
       pass.run(MergedForward{part, first_->forward_part(pass)});
       return;
     }
-    if (!choose_on_chip(chip_, part)) use(part, forward_, forward_size(pass.count), pass);
+    if (!choose_on_chip(chip_, part, pass.math, forward_size(pass.count)))
+      use(part, forward_, forward_size(pass.count), pass);
     pass.run(part);
   }
 
@@ -192,7 +208,7 @@ class Product final : public ProductOp {
       part.slice_stride = in_->gradient_stride;
       if (in_->gradient_slices > 1)
         split(part, shape_.channels, shape_.filters, in_->gradient_slices, wide_slices_);
-      else if (!choose_on_chip(chip_, part))
+      else if (!choose_on_chip(chip_, part, pass.math, data_size(pass.count)))
         use(part, data_, data_size(pass.count), pass);
       pass.add(part);
     }
@@ -215,6 +231,11 @@ class Product final : public ProductOp {
     const GradientPhases phases(shape_);
     return {count * phases.height * phases.width, shape_.channels,
             phases.taps_y * phases.taps_x * shape_.filters, dense(shape_), phases.count};
+  }
+  bool gradient_stays_on_chip(std::int64_t count) const {
+    GemmPart part = product_part(shape_, static_cast<int>(count));
+    part.kind = GemmKind::data, part.gradient_slices = 1;
+    return choose_on_chip(chip_, part, Math::fp32, data_size(count));
   }
   static void claim_scratch(Planner& planner, const TileChoice& choice, const ProductSize& size) {
     const TileChoice::Scratch scratch = choice.scratch(size);
@@ -269,13 +290,14 @@ class Product final : public ProductOp {
         planner.claim(static_cast<core::Bytes>(slices * in_->gradient_stride) * sizeof(float));
   }
 
-  FewChannelsWeights few_weights(int count) const {
-    return few_channels_weights_part(shape_, in_->channels, count, chip_.multiprocessors);
+  FewChannelsWeights few_weights(int count, Math math) const {
+    return few_channels_weights_part(shape_, in_->channels, count, chip_.multiprocessors,
+                                     math == Math::fp32);
   }
   void run_few_weights(const GemmPart& part, Pass& pass) const {
     pass.flush();
     const Aside aside(pass);
-    FewChannelsWeights few = few_weights(pass.count);
+    FewChannelsWeights few = few_weights(pass.count, pass.math);
     // A smaller batch has empty splits.
     few.splits = choice_.splits, few.share = tiles(few.positions, few.splits);
     few.input = part.input, few.gradient = part.gradient, few.code = part.code;
@@ -395,14 +417,16 @@ GemmPart product_part(const ConvShape& s, int count) {
   return part;
 }
 
-bool runs_few_channels(const ConvShape& shape, const Tensor& in, Math math) {
-  return few_channels_support(shape, in.channels, math);
+bool runs_few_channels(const Chip& chip, const ConvShape& shape, const Tensor& in,
+                       std::int64_t micro_batch, Math math) {
+  return few_channels_support(shape, in.channels, static_cast<int>(micro_batch), math,
+                              chip.multiprocessors);
 }
 
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass) {
   FewChannels few = few_channels_part(shape, in.channels, pass.count);
-  few.relu = relu;
+  few.relu = relu, few.fp32 = pass.math == Math::fp32;
   few.input = pass.at(in.value), few.value = pass.at(out.value);
   few.value_terms = out.value_terms;
   few.weights = pass.weights + weights.kernel;
@@ -441,22 +465,27 @@ void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& wei
 }
 
 bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
-                               std::int64_t micro_batch, Math math) {
+                               std::int64_t micro_batch, Math math, bool terms) {
   if (!few_channels_weights_support(shape, in.channels)) return false;
   const ProductSize plain{
       shape.depth(), shape.filters, micro_batch * shape.positions(), dense(shape), 1, true};
   double others = expected_clocks(chip, plain, choose_weight_tiles(chip, plain, math), math);
+  // Groups of eight that each belong to a different tap are scattered in memory.
+  constexpr double scattered = 1.6;
   if (chip.warpgroups && shape.filters % 8 == 0)
     others = std::min(
         others,
-        choose_packed_tiles(chip, PackedSizes(packed_shape(shape), micro_batch, math).weights, math)
-            .clocks);
-  constexpr double margin = 1.2;
-  return margin * few_channels_weights_clocks(
-                      few_channels_weights_part(shape, in.channels, static_cast<int>(micro_batch),
-                                                chip.multiprocessors),
-                      chip.multiprocessors) <
-         others;
+        scattered * choose_packed_tiles(
+                        chip, PackedSizes(packed_shape(shape), micro_batch, math).weights, math)
+                        .clocks);
+  const FewChannelsWeights few = few_channels_weights_part(
+      shape, in.channels, static_cast<int>(micro_batch), chip.multiprocessors, math == Math::fp32);
+  constexpr double margin = 1.1, bytes_a_clock = 2400;  // of the chip
+  double clocks = margin * few_channels_weights_clocks(few, chip.multiprocessors);
+  // Floats are written and read instead of terms.
+  if (terms)
+    clocks += 2.0 * (4 - 2 * packed_terms(math)) * few.positions * shape.filters / bytes_a_clock;
+  return clocks < others;
 }
 
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,

@@ -73,16 +73,18 @@ std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape
                                                const ProductWeights& weights, Tensor* in,
                                                Tensor* out, bool few_channels);
 // Whether the forward pass over few channels has its own kernel, and that kernel.
-bool runs_few_channels(const ConvShape& shape, const Tensor& in, Math math);
+bool runs_few_channels(const Chip& chip, const ConvShape& shape, const Tensor& in,
+                       std::int64_t micro_batch, Math math);
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass);
 // The same for the input's gradient, from floats, which competes with a product or with a packed
 // one; `code` may be null.
 bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
                                 Math math, bool packed);
-// The same for its weight gradient.
+// The same for its weight gradient; `terms`: the operation behind could write its gradient as
+// terms.
 bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
-                               std::int64_t micro_batch, Math math);
+                               std::int64_t micro_batch, Math math, bool terms = false);
 void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& weights,
                                const Tensor& in, const Tensor& out, const std::uint8_t* code,
                                Pass& pass);
