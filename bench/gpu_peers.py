@@ -23,9 +23,14 @@ DEVICE = os.environ.get("SWEETSPOT_PEER_DEVICE", "cuda")
 
 class Torch:
     def __init__(self, how):
+        # Many of these processes compile at a time: each in its own thread, without helpers.
+        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         import torch
         self.torch, self.how, self.ready = torch, how, {}
         torch.backends.cudnn.benchmark = True
+        if how == "compile":
+            # It recompiles one class of modules only a few times otherwise, and forgets none that is ready.
+            torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10**6
         self.version = f"PyTorch {torch.__version__} {how}"
 
     def forget(self, key):
@@ -48,15 +53,18 @@ class Torch:
         kind = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         mixed = torch.autocast(DEVICE, kind or torch.bfloat16, enabled=kind is not None, cache_enabled=False)
         scaler = self.scaler(precision == "fp16")
+
+        def forward(inputs, answers):
+            return loss_of(model(inputs), answers)
         if self.how == "compile":
-            torch._dynamo.reset()  # it recompiles one class of modules only a few times
-            model.compile()
+            # The function, since PyTorch does not compile the forward pass of its own nn.Sequential; for this batch alone.
+            forward = torch.compile(forward, dynamic=False)
 
         def step(i):
             inputs, answers = data[i % INPUT_SETS]
             optimizer.zero_grad(set_to_none=True)
             with mixed:
-                loss = loss_of(model(inputs), answers)
+                loss = forward(inputs, answers)
             scaler.scale(loss).backward()
             scaler.step(optimizer)
             scaler.update()
@@ -64,7 +72,8 @@ class Torch:
             return {"eager": step, self.how: step}
         try:
             return {"eager": step, self.how: self.captured(step)}
-        except RuntimeError:
+        except RuntimeError as error:
+            print("the step cannot be captured:", error, file=sys.stderr, flush=True)
             torch.cuda.synchronize()
             return {"eager": step} if self.how == "graph" else {"compile": step}  # it cannot be captured
 

@@ -22,8 +22,9 @@ import suite_report
 from contestants import Child, Contestant, Ended, Failed
 
 PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
-WORKERS = {"sweetspot": 2, "graph": 5, "compile": 3, "jax": 10}  # on 16 cores; fewer on fewer
-HELD = {"sweetspot": 60, "graph": 12, "compile": 1, "jax": 12}  # cells that a process may keep ready
+WORKERS = {"sweetspot": 2, "graph": 5, "compile": 10, "jax": 10}  # on 16 cores; fewer on fewer
+WORKERS_ALONE = 14  # of the only kind of process
+HELD = {"sweetspot": 60, "graph": 12, "compile": 12, "jax": 12}  # cells that a process may keep ready
 ENOUGH = 64  # cells that are timed together
 LAST_SECONDS = 15  # before the end, nothing is started
 CELL_SECONDS = 0.4  # to time a cell, for the budget
@@ -85,8 +86,8 @@ class Worker:
 
 
 def cells_of(asked, networks):
-    """Cells in a random order, the same each time, so that what a budget reaches is an unbiased sample; and
-    rows of what cannot be trained."""
+    """Cells in a random order, the same each time, so that what a budget reaches is an unbiased sample (a comparison
+    of batches needs whole networks instead); and rows of what cannot be trained."""
     cells, refused = [], []
     for name, path in networks:
         try:
@@ -103,7 +104,8 @@ def cells_of(asked, networks):
                 # moments, and inputs.
                 values = batch * (3 * network.activations() + 4 * math.prod(network.input)) + 4 * network.parameters()
                 cells.append(Cell(name, path.resolve(), precision, batch, tuple(ways), 4 * values))
-    random.Random(1).shuffle(cells)
+    if not asked.monotone:
+        random.Random(1).shuffle(cells)
     return cells, refused
 
 
@@ -125,9 +127,11 @@ def sampled(cells, count):
 
 
 def without(cells, rows):
-    """The cells that none of these rows has a ratio of."""
-    rated = [{key: row[key] for key in ("network", "precision", "batch")} for row in rows if "ratio" in row]
-    return [cell for cell in cells if cell.row() not in rated]
+    """The cells for which some way to train has neither a speed nor a failure in these rows."""
+    tried = {(row["network"], row["precision"], row["batch"]): {*row.get("speeds", {}), *row.get("failed", {})}
+             for row in rows if "batch" in row}
+    return [cell for cell in cells
+            if not set(cell.ways) <= tried.get((cell.network, cell.precision, cell.batch), set())]
 
 
 class Tournament:
@@ -145,9 +149,14 @@ class Tournament:
             return (str(self.asked.build / "bench" / "bench_gpu_step"),)
         return (sys.executable, "-B", str(contestants.HERE / "gpu_peers.py"), kind)
 
+    def others(self, kind):
+        """Whether another kind of process takes long to prepare."""
+        return bool(set(self.queues) - {kind, "sweetspot"})
+
     def start_workers(self):
         for kind, queue in self.queues.items():
-            share = max(1, round(WORKERS[kind] * contestants.cores() / 16))
+            most = WORKERS[kind] if self.others(kind) else WORKERS_ALONE
+            share = max(1, round(most * contestants.cores() / 16))
             while queue and self.deaths[kind] < 3 * share and sum(w.kind == kind for w in self.workers) < share:
                 self.workers.append(Worker(kind, self.command(kind), self.asked.patience))
 
@@ -294,14 +303,16 @@ class Tournament:
                     row["speeds"].setdefault(way, []).append(cell.batch * steps[way] / seconds)
 
     def block_of(self, cell, way, worker, row):
-        """Steps per block. The first run warms up, the second measures the step time."""
+        """Steps per block. The first run warms up, the second measures the step time, and a whole block prepares what
+        only it needs: sweetspot's graph of many steps."""
         at_once = STEPS_AT_ONCE if cell.batch <= 256 else 4
         if not self.attempt(cell, way, worker, at_once, row):
             return None
         seconds = self.attempt(cell, way, worker, at_once, row)
         if not seconds:
             return None
-        return at_once * math.ceil(min(50, max(1, BLOCK_SECONDS / seconds)))
+        steps = at_once * math.ceil(min(50, max(1, BLOCK_SECONDS / seconds)))
+        return steps if steps == at_once or self.attempt(cell, way, worker, steps, row) else None
 
     def attempt(self, cell, way, worker, steps, row):
         try:

@@ -28,6 +28,17 @@ def rated(row):
     return row
 
 
+def joined(row, later):
+    """Two rows of one combination, whose runs may have had other peers: each peer against the sweetspot of its own
+    run, the later one's where both had it."""
+    if "speeds" not in row or "sweetspot" not in row or "sweetspot" not in later:
+        return later if "skipped" not in later or "speeds" not in row else row
+    factor = later["sweetspot"] / row["sweetspot"]
+    speeds = {way: [factor * value for value in values] for way, values in row["speeds"].items()}
+    failed = {who: why for who, why in row.get("failed", {}).items() if who not in later["speeds"]}
+    return rated(later | {"speeds": speeds | later["speeds"], "failed": failed | later.get("failed", {})})
+
+
 def reasons(row):
     if "skipped" in row:
         return row["skipped"]

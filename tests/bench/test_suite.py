@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 import suite_gpu
+import suite_report
 
 # Answers like gpu_peers.py. Logs when it prepared and when it was timed; FATAL is a batch that ends
 # it.
@@ -57,8 +58,8 @@ class Tournament(unittest.TestCase):
     def play(self, batches, budget=60, **environment):
         os.environ.update(environment)
         self.addCleanup(lambda: [os.environ.pop(name, None) for name in environment])
-        asked = argparse.Namespace(peers=["graph", "jax"], compiled=None, precisions=["bf16"], batches=batches, rounds=2,
-                                   budget=budget, patience=20, memory=2**40, journal=str(self.journal))
+        asked = argparse.Namespace(peers=["graph", "jax"], compiled=None, monotone=False, precisions=["bf16"], batches=batches,
+                                   rounds=2, budget=budget, patience=20, memory=2**40, journal=str(self.journal))
         cells, refused = suite_gpu.cells_of(asked, [("lenet-5", ROOT / "bench" / "networks" / "lenet-5.json")])
         self.assertEqual(refused, [])
         rows = []
@@ -91,14 +92,24 @@ class Tournament(unittest.TestCase):
             self.assertAlmostEqual(rows[batch]["ratio"], 2)
 
     def test_a_run_goes_on_where_another_ended(self):
-        asked = argparse.Namespace(peers=[], compiled=None, precisions=["bf16"], batches=[1, 2])
+        asked = argparse.Namespace(peers=["graph", "jax"], compiled=None, monotone=False, precisions=["bf16"],
+                                   batches=[1, 2, 4])
         cells, _ = suite_gpu.cells_of(asked, [("lenet-5", ROOT / "bench" / "networks" / "lenet-5.json")])
-        rated = {"network": "lenet-5", "precision": "bf16", "batch": 1, "ratio": 2.0}
-        missed = {"network": "lenet-5", "precision": "bf16", "batch": 2, "skipped": "the budget was over"}
-        self.assertEqual([cell.batch for cell in suite_gpu.without(cells, [rated, missed])], [2])
+        cell = {"network": "lenet-5", "precision": "bf16"}
+        rated = cell | {"batch": 1, "speeds": {"sweetspot": [2], "graph": [1]}, "failed": {"jax": "out of memory"}}
+        missed = cell | {"batch": 2, "skipped": "the budget was over"}
+        alone = cell | {"batch": 4, "speeds": {"sweetspot": [2], "graph": [1]}, "failed": {}}
+        self.assertEqual(sorted(cell.batch for cell in suite_gpu.without(cells, [rated, missed, alone])), [2, 4])
+
+    def test_batches_are_compared_network_by_network(self):
+        asked = argparse.Namespace(peers=[], compiled=None, monotone=True, precisions=["bf16", "fp32"], batches=[1, 2, 4])
+        names = ["lenet-5", "mlp-tanh"]
+        cells, _ = suite_gpu.cells_of(asked, [(name, ROOT / "bench" / "networks" / f"{name}.json") for name in names])
+        self.assertEqual([(cell.network, cell.precision, cell.batch) for cell in cells],
+                         [(n, precision, batch) for n in names for precision in ("bf16", "fp32") for batch in (1, 2, 4)])
 
     def test_a_sample_is_balanced(self):
-        asked = argparse.Namespace(peers=[], compiled=None, precisions=["bf16", "fp32"], batches=[1, 16, 128])
+        asked = argparse.Namespace(peers=[], compiled=None, monotone=False, precisions=["bf16", "fp32"], batches=[1, 16, 128])
         names = ["lenet-5", "mlp-tanh", "wide-mlp", "keras-mnist", "vgg11-bn"]
         cells, _ = suite_gpu.cells_of(asked, [(name, ROOT / "bench" / "networks" / f"{name}.json") for name in names])
 
@@ -119,6 +130,19 @@ class Tournament(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
+    def test_peers_of_two_runs_are_joined(self):
+        cell = {"network": "a", "precision": "bf16", "batch": 1}
+        first = suite_report.rated(cell | {"speeds": {"sweetspot": [20], "graph": [5], "jax": [10]}, "failed": {}})
+        # The machine is twice as fast in the second run.
+        second = suite_report.rated(cell | {"speeds": {"sweetspot": [40], "compile": [16]}, "failed": {"eager": "why"}})
+        joined = suite_report.joined(first, second)
+        self.assertEqual((joined["peer_label"], joined["ratio"]), ("jax", 2))
+        self.assertEqual(joined["speeds"]["compile"], [16])
+        self.assertEqual(joined["failed"], {"eager": "why"})
+        skipped = cell | {"skipped": "the budget was over"}
+        self.assertEqual(suite_report.joined(first, skipped), first)
+        self.assertEqual(suite_report.joined(skipped, second), second)
+
     def test_a_cut_off_file_keeps_what_it_has(self):
         head = {"schema_version": 2, "asked": {"device": "cuda", "monotone": False, "random": 0, "networks": None}}
         row = {"network": "a", "precision": "bf16", "batch": 1, "sweetspot": 20, "peer": 10, "peer_label": "jax", "ratio": 2.0,
