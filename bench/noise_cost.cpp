@@ -18,8 +18,8 @@
 
 #include "core/number.h"
 #include "engine/gradient_norms.h"
+#include "median_interval.h"
 #include "probe/proc/host.h"
-#include "stats/interval.h"
 #include "workload/native/feed.h"
 #include "workload/native/train.h"
 
@@ -100,7 +100,7 @@ class Comparison {
 };
 
 std::string percent(const std::vector<double>& shares) {
-  const auto found = stats::median_interval(shares);
+  const auto found = median_interval(shares);
   return fmt::format("{:.2f}% ({:.2f} to {:.2f})", 100 * found->mean, 100 * found->low,
                      100 * found->high);
 }

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "measure/measure.h"
+#include "median_interval.h"
 #include "probe/proc/host.h"
-#include "stats/interval.h"
 #include "stats/quantile.h"
 #include "telemetry/machine.h"
 #include "telemetry/recorder.h"
@@ -60,7 +60,7 @@ double block(workload::Session& session, double at_least_seconds) {
 
 // Shares of throughput, from their logarithms; `by`: the divisor of their cost.
 std::string text(const std::vector<double>& logs, double by = 1) {
-  const auto found = stats::median_interval(logs);
+  const auto found = median_interval(logs);
   if (!found) return "unknown";
   return fmt::format("{:.4f} (95% interval {:.4f} to {:.4f})", std::exp(found->mean / by),
                      std::exp(found->low / by), std::exp(found->high / by));

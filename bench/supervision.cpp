@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "data/origins.h"
+#include "median_interval.h"
 #include "probe/proc/host.h"
-#include "stats/interval.h"
 #include "stats/quantile.h"
 #include "workload/command/process/process.h"
 
@@ -146,7 +146,7 @@ void compare(int rounds, double seconds) {
     lost.push_back(1 - supervised / plain);
   }
   fmt::print("throughput lost to supervision {:+.2f}%", *stats::median(lost) * 100);
-  if (const auto interval = stats::median_interval(lost))
+  if (const auto interval = median_interval(lost))
     fmt::print(" (95% interval {:+.2f}% to {:+.2f}%)", interval->low * 100, interval->high * 100);
   fmt::print("; the supervisor used {:.2f}% of a core",
              *stats::median(comparison.cpu_shares()) * 100);

@@ -82,7 +82,7 @@ Interval speed_of(const advise::Recommendation& made) {
   return {made.samples_per_second, made.samples_per_second, made.samples_per_second};
 }
 
-report::Answer reported(const study::TuneResult& found, const std::string& workload,
+report::Answer reported(const tuning::TuneResult& found, const std::string& workload,
                         const std::string& study) {
   report::Answer answer;
   answer.study = study;
@@ -100,7 +100,7 @@ report::Answer reported(const study::TuneResult& found, const std::string& workl
 
 }  // namespace
 
-Result answer(const study::TuneResult& found, const std::string& workload,
+Result answer(const tuning::TuneResult& found, const std::string& workload,
               const std::string& study) {
   Result result;
   result.status = public_status(found.status);

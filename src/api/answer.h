@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "advise/advise.h"
-#include "study/tune.h"
 #include "trial/trial.h"
+#include "tuning/tune.h"
 
 namespace sweetspot::api {
 
@@ -15,7 +15,7 @@ Trial public_trial(const trial::Trial& trial);
 Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottleneck>& limited_by);
 
 // The result of a study, for the caller. `workload` and `study` name it in the JSON.
-Result answer(const study::TuneResult& found, const std::string& workload,
+Result answer(const tuning::TuneResult& found, const std::string& workload,
               const std::string& study);
 
 }  // namespace sweetspot::api

@@ -1,4 +1,4 @@
-#include "study/tune.h"
+#include "tuning/tune.h"
 
 #include <cxxabi.h>
 #include <sweetspot/tune.h>
@@ -93,8 +93,8 @@ class TheOnlyStudy {
   static inline std::atomic_flag running;
 };
 
-study::TuneOptions tune_options(const Options& options, const api::Handed& handed) {
-  study::TuneOptions made;
+tuning::TuneOptions tune_options(const Options& options, const api::Handed& handed) {
+  tuning::TuneOptions made;
   made.limits = api::limits_of(options);
   made.limits.memory.limit = handed.memory_limit;
   // The trials of a batch are averaged: together they reach the requested precision.
@@ -108,13 +108,13 @@ Result tuned(const Options& options, const Hooks& hooks) {
   const TheOnlyStudy only;
   api::check(options);
   api::Handed handed = api::handed(hooks, options);
-  const study::TuneOptions asked = tune_options(options, handed);
+  const tuning::TuneOptions asked = tune_options(options, handed);
   const api::Kept kept = api::keep(options, asked.limits);
   workload::callback::CallbackWorkload workload(options.name, std::move(handed.functions));
   std::atomic<int> stop{0};
   const std::stop_callback on_stop(options.stop, [&stop] { stop = stop_at_once; });
   Teller teller(options.progress, stop);
-  const study::TuneResult found = study::tune(workload, *kept.writer, asked, teller, stop);
+  const tuning::TuneResult found = tuning::tune(workload, *kept.writer, asked, teller, stop);
   teller.rethrow();
   return api::answer(found, options.name,
                      kept.store ? std::to_string(kept.writer->study().id) : "");

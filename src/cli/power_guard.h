@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "study/loop.h"
+#include "energy/power_limits.h"
 
 namespace sweetspot::cli {
 
@@ -14,7 +14,7 @@ namespace sweetspot::cli {
 
 // For these GPUs, by the driver's numbers. core::InputError if a value is out of a GPU's range or a
 // GPU has no settable limit.
-class PowerGuard final : public study::PowerLimits {
+class PowerGuard final : public energy::PowerLimits {
  public:
   // Changes nothing yet. nullptr, with the reason in a sentence, if this user may not set limits.
   static std::unique_ptr<PowerGuard> start(const std::vector<unsigned>& gpus, std::string& reason);

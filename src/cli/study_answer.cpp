@@ -17,7 +17,7 @@
 #include "report/text/rank_plan.h"
 #include "report/text/screen.h"
 #include "store/store.h"
-#include "study/tune.h"
+#include "tuning/tune.h"
 
 namespace sweetspot::cli {
 namespace {

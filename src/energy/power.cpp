@@ -11,7 +11,7 @@
 namespace sweetspot::energy {
 namespace {
 
-// The prior spread of two readings of one batch: the usual deviation of curves.
+// The prior spread of two readings of one batch that lasted: the usual deviation of curves.
 constexpr double power_deviation = experiment::roughness.front();
 
 double octaves_between(std::int64_t low, std::int64_t high) {
@@ -43,13 +43,20 @@ Power between(const Powers& readings, std::int64_t batch) {
 
 }  // namespace
 
-Power power_of(std::span<const double> joules_per_sample, double samples_per_second) {
+Power power_of(std::span<const Reading> readings, double samples_per_second) {
+  const auto lasted = [&](const Reading& reading) {
+    const double rounding = 0.99;  // the speed is that of other steps
+    return static_cast<double>(reading.samples) >=
+           rounding * power_reading_seconds * samples_per_second;
+  };
+  const bool any_lasted = std::ranges::any_of(readings, lasted);
   stats::Moments logs;
-  for (const double joules : joules_per_sample) logs.add(std::log(joules));
+  for (const Reading& reading : readings)
+    if (lasted(reading) == any_lasted) logs.add(std::log(reading.joules_per_sample));
   // Two readings estimate their own spread badly: the prior counts as two of them.
+  const double prior = any_lasted ? power_deviation : quick_reading_deviation;
   const double count = static_cast<double>(logs.count());
-  const double squares =
-      logs.variance().value_or(0) * (count - 1) + 2 * std::pow(power_deviation, 2);
+  const double squares = logs.variance().value_or(0) * (count - 1) + 2 * std::pow(prior, 2);
   return {logs.mean() + std::log(samples_per_second), std::sqrt(squares / (count - 1 + 2) / count)};
 }
 

@@ -18,8 +18,6 @@ namespace {
 using trial::Outcome;
 using trial::Trial;
 
-constexpr std::size_t most_warm_up_timings = 2000;
-
 // One trial in progress.
 class Measurement {
  public:
@@ -72,8 +70,8 @@ class Measurement {
     }
     if (const auto restart = session_->restart_seconds(); restart && options_.first_look)
       sampling_.hurry(session_->gpus().empty()
-                          ? std::max(options_.least_look, core::Seconds(*restart))
-                          : options_.least_look / 2);
+                          ? std::max(options_.min_time, core::Seconds(*restart))
+                          : options_.min_time / 2);
     count_steady_steps();
     const bool finished = workload_.takes_real_time() ? sample_beside_readings() : sample();
     note_memory();
@@ -92,9 +90,7 @@ class Measurement {
         elapsed.emplace(machine_, workload_.takes_real_time());
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
-      if (elapsed->seconds() >= options_.max_warm_up.count() ||
-          trial_.raw.size() >= most_warm_up_timings)
-        return true;
+      if (elapsed->seconds() >= options_.max_warm_up.count()) return true;
       if (seconds.size() < next_judgement) continue;
       next_judgement = seconds.size() + 1 + seconds.size() / 8;
       // Prefetched data says nothing about steps that have to wait for theirs.
@@ -109,19 +105,19 @@ class Measurement {
     sampling_.end(trial::StopReason::ended);
   }
 
-  // The steps that show a GPU's warm-up to be over are as good as those that follow: all but the
-  // first of them count. Steps of large batches are long.
+  // The two steps that show a GPU's warm-up to be over, by repeating, are as good as those that
+  // follow. Steps of large batches are long.
   void count_steady_steps() {
     if (options_.updates || options_.reads_energy) return;
     if (session_->rests_between_steps() || session_->gpus().empty()) return;
-    constexpr std::size_t counted = steady_warm_up_steps - 1;
-    if (trial_.raw.size() < counted + std::max<std::size_t>(2, session_->loaded_ahead())) return;
-    std::vector<double> seconds;
-    for (const trial::Step& step : trial_.raw) seconds.push_back(per_update(step));
-    if (!ends_steadily(seconds)) return;
-    for (std::size_t i = trial_.raw.size() - counted; i < trial_.raw.size(); ++i) {
-      counted_seconds_ += trial_.raw[i].seconds;
-      count_after_all(trial_.raw[i]);
+    constexpr std::size_t counted = 2;
+    if (trial_.raw.size() < counted + std::max<std::size_t>(1, session_->loaded_ahead())) return;
+    const std::span<trial::Step> last = std::span(trial_.raw).last(counted);
+    const auto [fastest, slowest] = std::minmax(per_update(last[0]), per_update(last[1]));
+    if (!are_steady(fastest, slowest)) return;
+    for (trial::Step& step : last) {
+      counted_seconds_ += step.seconds;
+      count_after_all(step);
     }
   }
 
@@ -211,28 +207,7 @@ class Measurement {
       end(Outcome::crashed, "the program ended before two steps were measured");
       return;
     }
-    std::vector<trial::Step*> counted;
-    std::vector<double> seconds;
-    for (trial::Step& step : trial_.raw)
-      if (!step.warm_up) counted.push_back(&step), seconds.push_back(per_update(step));
-    trial_.step_seconds_median = stats::median(seconds);
-    const std::vector<bool> flags = stats::outliers(seconds);
-    trial::PhaseSeconds sums{};
-    std::int64_t updates = 0;
-    for (std::size_t i = 0; i < counted.size(); ++i) {
-      trial::Step& step = *counted[i];
-      step.outlier = flags[i];
-      trial_.outlier_steps += flags[i];
-      updates += step.updates;
-      for (std::size_t phase = 0; phase < sums.size(); ++phase) sums[phase] += step.phases[phase];
-    }
-    for (double& sum : sums) sum /= static_cast<double>(updates);
-    // A workload without phases leaves them at zero.
-    if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial_.phases = sums;
-  }
-
-  static double per_update(const trial::Step& step) {
-    return step.seconds / static_cast<double>(step.updates);
+    summarize_steps(trial_, [](const trial::Step& step) { return !step.warm_up; });
   }
 
   void close() {
@@ -251,13 +226,12 @@ class Measurement {
   bool times_vary() const { return !trial_.contention.contended && steps_vary(); }
 
   bool steps_vary() const {
-    constexpr double least_share = 0.05;
-    constexpr std::size_t fewest = 8;
     std::vector<double> seconds;
     for (const trial::Step& step : trial_.raw)
       if (!step.warm_up) seconds.push_back(per_update(step));
-    if (seconds.size() < fewest) return false;
-    return *stats::robust_deviation(seconds) >= least_share * *stats::median(seconds);
+    if (seconds.size() < stats::min_batches_for_interval) return false;
+    return *stats::robust_deviation(seconds) >=
+           experiment::noticeable_share * *stats::median(seconds);
   }
 
   void end(Outcome outcome, std::string note) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/units.h"
+#include "stats/experiment.h"
 #include "telemetry/machine.h"
 #include "trial/trial.h"
 #include "workload/workload.h"
@@ -12,23 +13,23 @@
 namespace sweetspot::measure {
 
 struct MeasureOptions {
-  double precision = 0.02;  // half-width of the 95% interval of throughput, as a share
+  double precision =
+      experiment::steady_share;  // half of the 95% interval of throughput, as a share
   std::int64_t max_steps = 10000;
   core::Seconds max_time{3};  // of sampling, excluding warm-up
   // This many weight updates, regardless of precision.
   std::optional<std::int64_t> updates{};
   core::Seconds max_warm_up{3};
-  int min_steps = 16;  // sampled ones
+  int min_steps = stats::min_batches_for_interval;  // sampled ones
   // Disturbances of a machine last for about a tenth of a second: fewer steps may miss them, or see
   // nothing else, without noticing.
   core::Seconds min_time{0.5};
   // Steps that agree, as on a GPU, were not disturbed: a few of them over this time are enough.
   core::Seconds steady_time{0.2};
   // A setting that matters is run again: the first measurement of varying steps takes no longer
-  // than a restart would, and at least this long. Small batches vary on a GPU and are rarely the
-  // answer: there it takes at most half of this.
+  // than a restart would, and at least `min_time`. Small batches vary on a GPU and are rarely the
+  // answer: there it takes at most half of that.
   bool first_look = false;
-  core::Seconds least_look{1};
   // Also measures energy: a GPU's counter is coarse, so a reading takes at least one second.
   bool reads_energy = false;
 };

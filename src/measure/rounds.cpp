@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "measure/run_guarded.h"
+#include "measure/sampling.h"
 #include "stats/quantile.h"
 #include "stats/round_table.h"
 
@@ -18,19 +19,16 @@ namespace {
 using trial::Outcome;
 using trial::Trial;
 
-// After a switch caches refill, and the previous session's loader fills its buffers.
-constexpr double switch_seconds = 0.002;
-// Longer steps load their own data anyway; on a GPU, which has no loader, much sooner.
-constexpr double long_step_seconds = 0.05, long_resident_step_seconds = 0.01;
-// After opening a session: first-touch page faults, graph capture.
-constexpr double opening_seconds = 0.02;
-constexpr int opening_steps = 3;
-// A warm-up of long steps ends then, regardless of their number.
-constexpr double most_warm_up_seconds = 0.2;
+using namespace experiment;
 
-// Reopening sessions takes at most this share of the time, and pays only for those that open fast:
-// the layout of a large one averages out over its many buffers.
-constexpr double most_share_of_opening = 0.15, fast_opening_seconds = 0.15;
+// After a switch caches refill, and the previous session's loader fills its buffers.
+constexpr double switch_seconds = block_seconds / 5;
+// Longer steps load their own data anyway; on a GPU, which has no loader, much sooner.
+constexpr double long_step_seconds = 5 * block_seconds, long_resident_step_seconds = block_seconds;
+// After opening a session: first-touch page faults, graph capture.
+constexpr double opening_seconds = 2 * block_seconds;
+// A warm-up of long steps ends then, regardless of their number.
+constexpr double most_warm_up_seconds = 2 * cheap_step_seconds;
 
 void add(trial::Step& block, const trial::Step& step) {
   block.seconds += step.seconds;
@@ -48,35 +46,18 @@ trial::Step empty_block(std::int32_t round, bool warm_up) {
   return block;
 }
 
-double per_update(const trial::Step& step) {
-  return step.seconds / static_cast<double>(step.updates);
-}
-
 // Summary of its blocks so far.
 void summarize(Trial& trial) {
   stats::RoundTimes calm, slowed;
-  std::vector<trial::Step*> counted;
-  std::vector<double> seconds;
-  trial::PhaseSeconds sums{};
-  for (trial::Step& step : trial.raw) {
-    if (!trial::is_block(step)) continue;
-    counted.push_back(&step), seconds.push_back(per_update(step));
-    (step.slowed ? slowed : calm)[step.round] = std::log(seconds.back());
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += step.phases[i];
-  }
-  if (counted.empty()) return;
+  for (const trial::Step& step : trial.raw)
+    if (trial::is_block(step))
+      (step.slowed ? slowed : calm)[step.round] = std::log(per_update(step));
+  if (calm.empty() && slowed.empty()) return;
   const stats::RoundTable table({calm.empty() ? slowed : calm});
   const double speed = static_cast<double>(trial.setting.batch) / std::exp(table.estimates()[0]);
   const double reach = std::exp(stats::normal95 * std::sqrt(table.covariance()[0]));
   trial.samples_per_second = core::Interval{speed, speed / reach, speed * reach};
-  trial.step_seconds_median = stats::median(seconds);
-  const std::vector<bool> flags = stats::outliers(seconds);
-  trial.timings = static_cast<std::int64_t>(counted.size());
-  trial.outlier_steps = std::ranges::count(flags, true);
-  for (std::size_t i = 0; i < counted.size(); ++i) counted[i]->outlier = flags[i];
-  for (double& sum : sums) sum /= static_cast<double>(trial.steps);
-  // A workload without phases leaves them at zero.
-  if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial.phases = sums;
+  summarize_steps(trial, trial::is_block);
 }
 
 }  // namespace
@@ -118,15 +99,16 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
 }
 
 // All at once: the next round opens them in a different order, so that each gets a different memory
-// layout.
+// layout. It pays only for those that open fast: the layout of a large one averages out over its
+// many buffers.
 void Rounds::renew(const std::vector<Member*>& in_turns) {
   std::vector<Member*> fast;
   double opening = 0;
   for (Member* member : in_turns)
     if (member->session && workload_.takes_real_time() &&
-        member->opening_seconds <= fast_opening_seconds)
+        member->opening_seconds <= cheap_step_seconds)
       fast.push_back(member), opening += member->opening_seconds;
-  if (opening > most_share_of_opening * (elapsed_seconds() - renewed_at_)) return;
+  if (opening > side_share * (elapsed_seconds() - renewed_at_)) return;
   renewed_at_ = elapsed_seconds();
   for (Member* member : fast) close(*member);
 }
@@ -174,35 +156,29 @@ void Rounds::open(Member& member) {
   Trial& trial = member.trial;
   const double began = machine_.now();
   make_room(member);
-  const auto try_open = [&] { member.session = workload_.open(trial.setting); };
-  const auto others_are_open = [&] {
+  const auto has_company = [&] {
     return std::ranges::any_of(
         members_, [&](const auto& other) { return other.get() != &member && other->session; });
   };
   // Next to others it may not fit although it does alone.
-  const auto alone = [&] {
-    for (const auto& other : members_)
-      if (other.get() != &member) close(*other);
+  while (!member.session) {
+    try {
+      member.session = workload_.open(trial.setting);
+      continue;
+    } catch (const core::OutOfMemory&) {
+      if (!has_company()) throw;
+    } catch (const std::bad_alloc&) {
+      if (!has_company()) throw;
+    }
+    for (const auto& other : members_) close(*other);
     one_at_a_time_ = true;
-    try_open();
-  };
-  bool again = false;
-  try {
-    try_open();
-  } catch (const core::OutOfMemory&) {
-    if (!others_are_open()) throw;
-    again = true;
-  } catch (const std::bad_alloc&) {
-    if (!others_are_open()) throw;
-    again = true;
   }
-  if (again) alone();
   const int to_load = resident_ ? 0 : trial.setting.prefetch;
-  const trial::Step last = warm_up(member, opening_seconds, opening_steps + to_load);
+  const trial::Step last = warm_up(member, opening_seconds, fewest_steps + to_load);
   // A paused session finds its loader's buffers full: if loading is the bottleneck, the steps that
   // drain them are too fast. The first steps always wait, until the loader has started.
-  constexpr double waits_share = 0.05;
-  if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] > waits_share * last.seconds)
+  if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] >
+      noticeable_share * last.seconds)
     member.switch_steps = 1 + trial.setting.prefetch;
   if (const auto memory = member.session->memory();
       memory && *memory > trial.memory_measured.value_or(0))
@@ -324,8 +300,7 @@ trial::Contention Rounds::contention_so_far() const {
 }
 
 Rounds::Member& Rounds::member(const trial::Setting& setting) {
-  for (const auto& known : members_)
-    if (known->trial.setting == setting) return *known;
+  if (Member* known = find(setting)) return *known;
   Member& made = *members_.emplace_back(std::make_unique<Member>());
   made.trial.setting = setting;
   made.trial.device = workload_.device();
@@ -334,7 +309,7 @@ Rounds::Member& Rounds::member(const trial::Setting& setting) {
   return made;
 }
 
-const Rounds::Member* Rounds::find(const trial::Setting& setting) const {
+Rounds::Member* Rounds::find(const trial::Setting& setting) const {
   for (const auto& known : members_)
     if (known->trial.setting == setting) return known.get();
   return nullptr;

@@ -74,7 +74,7 @@ class Rounds {
   };
 
   Member& member(const trial::Setting& setting);
-  const Member* find(const trial::Setting& setting) const;
+  Member* find(const trial::Setting& setting) const;
   std::vector<std::size_t> order(std::size_t count);
   void block(Member& member);
   void open(Member& member);

@@ -4,65 +4,54 @@
 #include <cmath>
 
 #include "stats/batch_means.h"
+#include "stats/experiment.h"
 #include "stats/quantile.h"
-#include "stats/settled.h"
 
 namespace sweetspot::measure {
 namespace {
 
 // Caches fill and clocks rise within tens of milliseconds, which may be hundreds of small steps.
-constexpr std::size_t fewest_warm_up_steps = 6;
-constexpr double least_warm_up_seconds = 0.05;
-// If steps are long, two neighbours that agree are all the warm-up there is time for.
-constexpr double long_warm_up_seconds = 0.5, agreeing_share = 0.05;
-// Steps of a GPU repeat to half a percent, and so do those of an idle CPU. Autotuning, compilation
-// and first allocations make steps far slower than the rest: once this many agree this well, they
-// are over.
-constexpr double steady_share = 0.02;
-// Four that are so close together give the mean to about one percent. No number of steps reveals
-// the difference between runs.
-constexpr std::int64_t fewest_steady_steps = 4;
-
-// A step may take seconds: this many are worth exceeding the time limit for, and this few end a
-// trial that has taken twice as long.
-constexpr std::int64_t few_steps = 5, fewest_steps = 3;
-// Long steps carry much information each: a quarter of the time and as many as batch means need are
-// enough.
-constexpr double share_of_time_for_few = 0.25;
+constexpr double least_warm_up_seconds = 5 * experiment::block_seconds;
 
 constexpr core::Seconds energy_reading{1};
 
-bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed) {
-  const double over = elapsed / options.max_time.count();
-  return (over >= 1 && steps >= few_steps) || (over >= 2 && steps >= fewest_steps);
-}
-
-bool is_steady(double fastest, double slowest) { return slowest <= (1 + steady_share) * fastest; }
-
 }  // namespace
 
-bool ends_steadily(const std::vector<double>& seconds) {
-  double fastest = 0, slowest = 0, sum = 0;
-  for (std::size_t count = 0; count < seconds.size(); ++count) {
-    if (count >= steady_warm_up_steps && sum >= least_warm_up_seconds) return true;
-    const double step = seconds[seconds.size() - 1 - count];
-    fastest = count == 0 ? step : std::min(fastest, step);
-    slowest = std::max(slowest, step);
-    if (!is_steady(fastest, slowest)) return false;
-    sum += step;
-  }
-  return seconds.size() >= steady_warm_up_steps && sum >= least_warm_up_seconds;
+bool are_steady(double fastest, double slowest) {
+  return slowest <= (1 + experiment::steady_share) * fastest;
 }
 
-bool warmed_up(const std::vector<double>& seconds, double elapsed) {
-  if (ends_steadily(seconds)) return true;
-  const std::size_t count = seconds.size();
-  if (elapsed >= long_warm_up_seconds && count >= 3) {
-    const double last = seconds[count - 1], before = seconds[count - 2];
-    if (std::abs(last - before) <= agreeing_share * std::min(last, before)) return true;
+bool warmed_up(std::span<const double> seconds, double elapsed) {
+  if (std::ssize(seconds) < fewest_steps || elapsed < least_warm_up_seconds) return false;
+  const auto window = seconds.last(std::max<std::size_t>(2, seconds.size() / 2));
+  const double before = *stats::median(window.first(window.size() / 2));
+  const double after = *stats::median(window.last(window.size() / 2));
+  return std::abs(after - before) <= experiment::noticeable_share * after;
+}
+
+double per_update(const trial::Step& step) {
+  return step.seconds / static_cast<double>(step.updates);
+}
+
+void summarize_steps(trial::Trial& trial, bool (*counts)(const trial::Step&)) {
+  std::vector<trial::Step*> counted;
+  std::vector<double> seconds;
+  trial::PhaseSeconds sums{};
+  std::int64_t updates = 0;
+  for (trial::Step& step : trial.raw) {
+    if (!counts(step)) continue;
+    counted.push_back(&step), seconds.push_back(per_update(step));
+    updates += step.updates;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += step.phases[i];
   }
-  return count >= fewest_warm_up_steps && elapsed >= least_warm_up_seconds &&
-         stats::settled(seconds);
+  trial.timings = std::ssize(counted);
+  trial.step_seconds_median = stats::median(seconds);
+  const std::vector<bool> flags = stats::outliers(seconds);
+  trial.outlier_steps = std::ranges::count(flags, true);
+  for (std::size_t i = 0; i < counted.size(); ++i) counted[i]->outlier = flags[i];
+  for (double& sum : sums) sum /= static_cast<double>(updates);
+  // A workload without phases leaves them at zero.
+  if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial.phases = sums;
 }
 
 void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
@@ -93,19 +82,15 @@ void Sampling::end(trial::StopReason why) {
   stop_ = why;
 }
 
-bool Sampling::steady(double elapsed) const {
-  return count() >= fewest_steady_steps && elapsed >= options_.steady_time.count() &&
-         is_steady(fastest_, slowest_);
-}
-
 bool Sampling::enough(double elapsed) const {
   if (options_.reads_energy && elapsed < energy_reading.count()) return false;
   if (elapsed < least_.count()) return false;
-  return steady(elapsed) ||
+  // Four that agree give the mean to about one percent; no number of them reveals the difference
+  // between runs.
+  return (count() > fewest_steps && elapsed >= options_.steady_time.count() &&
+          are_steady(fastest_, slowest_)) ||
          (count() >= options_.min_steps &&
-          elapsed >= std::min(options_.min_time, options_.max_time).count()) ||
-         (count() >= stats::min_batches_for_interval &&
-          elapsed >= share_of_time_for_few * options_.max_time.count());
+          elapsed >= std::min(options_.min_time, options_.max_time).count());
 }
 
 void Sampling::judge(double elapsed) {
@@ -115,7 +100,7 @@ void Sampling::judge(double elapsed) {
     stop_ = trial::StopReason::precise;
   else if (count() >= options_.max_steps)
     stop_ = trial::StopReason::max_steps;
-  else if (out_of_time(options_, count(), elapsed))
+  else if (count() >= fewest_steps && elapsed >= options_.max_time.count())
     stop_ = trial::StopReason::time_limit;
   else if (enough(elapsed) && stats::at_noise_floor(seconds_, samples_))
     stop_ = trial::StopReason::noise_floor;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "measure/measure.h"
@@ -9,13 +10,22 @@
 
 namespace sweetspot::measure {
 
-// Whether the warm-up is over, from the times of its steps and the total time.
-bool warmed_up(const std::vector<double>& seconds, double elapsed);
+// No warm-up and no trial has fewer, however long they take.
+inline constexpr int fewest_steps = 3;
 
-// Whether the last steps agree, over the time that caches and clocks need: what made the first
-// ones slower is over.
-inline constexpr std::size_t steady_warm_up_steps = 3;
-bool ends_steadily(const std::vector<double>& seconds);
+// Whether the warm-up is over, from the times of its steps and the total time: the later half of
+// them has become neither faster nor slower. Autotuning, compilation and first allocations make
+// steps far slower than the rest; noise ends a warm-up soon.
+bool warmed_up(std::span<const double> seconds, double elapsed);
+
+// Whether these steps repeat, as those of a GPU and of an idle CPU do.
+bool are_steady(double fastest, double slowest);
+
+// The seconds of one weight update.
+double per_update(const trial::Step& step);
+
+// Sets the median, the outliers and the mean phases of the steps that count; at least one does.
+void summarize_steps(trial::Trial& trial, bool (*counts)(const trial::Step&));
 
 // The sampled steps of a trial and their estimate so far: a stopping criterion without clock or
 // workload, fed one step at a time.
@@ -44,7 +54,6 @@ class Sampling {
  private:
   void judge(double elapsed);
   bool enough(double elapsed) const;
-  bool steady(double elapsed) const;
 
   MeasureOptions options_;
   core::Seconds least_{0};

@@ -31,7 +31,7 @@ struct Readings {
   std::set<std::int64_t> only_slowed{};              // batches with only slowed blocks
   bool rounds_on_cpu = false;
   std::map<std::int64_t, std::vector<Run>> runs;
-  std::map<std::int64_t, std::vector<double>> joules_per_sample;
+  std::map<std::int64_t, std::vector<energy::Reading>> energy;
 };
 
 // For one pass over the size in question, which may be a part of an update. Returns whether it had
@@ -199,20 +199,18 @@ stats::StepTimes times_of(const Readings& readings) {
 
 // Whether batch followed batch in a running program, as in a session.
 bool began_in_one_process(std::span<const trial::Trial> trials) {
-  constexpr double hardly = 0.1;  // of the program's start-up time
   std::vector<double> starts;
   for (const trial::Trial& trial : trials)
     if (trial.start_up_seconds) starts.push_back(*trial.start_up_seconds);
   if (starts.size() < 2) return false;
   const double start = std::ranges::max(starts);
-  return std::ranges::count_if(starts, [&](double s) { return s > hardly * start; }) == 1;
+  return std::ranges::count_if(starts, [&](double s) { return s > noticeable_share * start; }) == 1;
 }
 
 energy::Powers powers_of(const Readings& readings, const stats::StepTimes& times) {
   energy::Powers powers;
   for (std::size_t i = 0; i < times.batches.size(); ++i)
-    if (const auto read = readings.joules_per_sample.find(times.batches[i]);
-        read != readings.joules_per_sample.end())
+    if (const auto read = readings.energy.find(times.batches[i]); read != readings.energy.end())
       powers[times.batches[i]] = energy::power_of(
           read->second, static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]));
   return powers;
@@ -254,7 +252,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
         break;
       case trial::Outcome::ok:
         if (const auto joules = trial::joules_per_sample(trial); joules && *joules > 0)
-          readings.joules_per_sample[batch].push_back(*joules);
+          readings.energy[batch].push_back({*joules, *trial.energy_samples});
         if (add_blocks(trial, readings)) break;
         if (speed && speed->mean > 0 && std::isfinite(speed->mean))
           readings.runs[batch].push_back(run_of(trial));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -32,13 +33,15 @@ double knee_of(const std::vector<double>& log_speeds, const std::vector<std::int
 }
 
 core::Interval interval(std::vector<double> values) {
-  std::ranges::sort(values);
   const auto at = [&](double share) {
-    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+    const auto place = values.begin() + static_cast<std::ptrdiff_t>(
+                                            share * static_cast<double>(values.size() - 1) + 0.5);
+    std::ranges::nth_element(values, place);
+    return *place;
   };
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return {sum / static_cast<double>(values.size()), at(0.025), at(0.975)};
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return {mean, at(0.025), at(0.975)};
 }
 
 bool is_power_of_two(std::int64_t batch) {
@@ -63,21 +66,26 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
   const double price = evidence.repeats ? price_of_excess : coarse_equal_loss / equal_loss_;
   std::vector<std::vector<double>> powers;
   if (!evidence.powers.empty()) powers = energy::power_curves(evidence.powers, sizes_, curve_count);
+  std::vector<double> octaves;
+  std::vector<std::size_t> known;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    octaves.push_back(octave(sizes_[i]));
+    if (evidence.knows(sizes_[i])) known.push_back(i);
+  }
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
     Curve curve;
     curve.best = limits.best_elsewhere ? std::log(*limits.best_elsewhere)
                                        : -std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < sizes_.size(); ++i)
-      if (evidence.knows(sizes_[i])) curve.best = std::max(curve.best, drawn[i]);
+    for (const std::size_t i : known) curve.best = std::max(curve.best, drawn[i]);
     curve.knee = knee_of(drawn, sizes_, curve.best + std::log(1 - tolerance));
     if (!powers.empty())
       for (std::size_t i = 0; i < sizes_.size(); ++i)
         curve.log_joules.push_back(powers[curves_.size()][i] - drawn[i]);
+    const double knee_octave = octave(curve.knee);
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const double shortfall = 1 - std::exp(drawn[i] - curve.best);
-      const double doublings = octave(sizes_[i]) - octave(curve.knee);
       curve.losses.push_back(price * std::max(0.0, shortfall - tolerance) +
-                             price_of_doubling * std::max(0.0, doublings));
+                             price_of_doubling * std::max(0.0, octaves[i] - knee_octave));
     }
     curve.log_speeds = std::move(drawn);
     if (limits.objective == Objective::energy && !powers.empty())
@@ -103,35 +111,30 @@ void Losses::add_energy_losses(Curve& curve, const Evidence& evidence) const {
 }
 
 double Losses::expected(std::size_t size) const {
-  double sum = 0;
-  for (const Curve& curve : curves_) sum += curve.losses[size];
-  return sum / static_cast<double>(curves_.size());
+  return mean([&](const Curve& curve) { return curve.losses[size]; });
 }
 
 double Losses::gain(std::size_t other, std::size_t answer) const {
   const double equal =
       is_power_of_two(sizes_[answer]) && !is_power_of_two(sizes_[other]) ? equal_loss_ : 0;
-  double sum = 0;
-  for (const Curve& curve : curves_)
-    sum += std::max(0.0, curve.losses[answer] - curve.losses[other] - equal);
-  return sum / static_cast<double>(curves_.size());
+  return mean([&](const Curve& curve) {
+    return std::max(0.0, curve.losses[answer] - curve.losses[other] - equal);
+  });
 }
 
 double Losses::surprise(std::size_t other, std::size_t answer) const {
-  double sum = 0;
-  for (const Curve& curve : curves_) {
-    const double best = std::max(curve.best, curve.log_speeds[other]);
-    const double shortfall = 1 - std::exp(curve.log_speeds[answer] - best);
-    sum += std::max(
-        0.0, shortfall - std::max(tolerance_, 1 - std::exp(curve.log_speeds[answer] - curve.best)));
-  }
-  return sum / static_cast<double>(curves_.size());
+  return mean([&](const Curve& curve) {
+    const auto shortfall = [&](double best) {
+      return 1 - std::exp(curve.log_speeds[answer] - best);
+    };
+    return std::max(0.0, shortfall(std::max(curve.best, curve.log_speeds[other])) -
+                             std::max(tolerance_, shortfall(curve.best)));
+  });
 }
 
 double Losses::regret(std::size_t answer) const {
-  double sum = 0;
-  for (const Curve& curve : curves_) sum += curve.losses[answer] - std::ranges::min(curve.losses);
-  return sum / static_cast<double>(curves_.size());
+  return mean(
+      [&](const Curve& curve) { return curve.losses[answer] - std::ranges::min(curve.losses); });
 }
 
 BatchSpeed Losses::speed(std::size_t size) const {
@@ -148,16 +151,13 @@ BatchSpeed Losses::speed(std::size_t size) const {
 }
 
 double Losses::within_tolerance(std::size_t size) const {
-  const auto within = std::ranges::count_if(curves_, [&](const Curve& curve) {
-    return curve.log_speeds[size] >= curve.best + std::log(1 - tolerance_);
+  return mean([&](const Curve& curve) {
+    return curve.log_speeds[size] >= curve.best + std::log(1 - tolerance_) ? 1 : 0;
   });
-  return static_cast<double>(within) / static_cast<double>(curves_.size());
 }
 
 double Losses::is_fastest(std::size_t size) const {
-  const auto best = std::ranges::count_if(
-      curves_, [&](const Curve& curve) { return curve.log_speeds[size] == curve.best; });
-  return static_cast<double>(best) / static_cast<double>(curves_.size());
+  return mean([&](const Curve& curve) { return curve.log_speeds[size] == curve.best ? 1 : 0; });
 }
 
 std::pair<double, double> Losses::knee_bounds() const {

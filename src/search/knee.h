@@ -53,6 +53,12 @@ class Losses {
     double best = 0, knee = 0;       // its largest log speed; its knee in samples, interpolated
   };
   void add_energy_losses(Curve& curve, const Evidence& evidence) const;
+  template <class Value>
+  double mean(const Value& value) const {
+    double sum = 0;
+    for (const Curve& curve : curves_) sum += value(curve);
+    return sum / static_cast<double>(curves_.size());
+  }
 
   std::vector<std::int64_t> sizes_;
   double tolerance_;

@@ -12,15 +12,10 @@ namespace {
 
 using namespace experiment;
 
-// Minimum distance between batches that enter at the same time.
-constexpr double apart_octaves = 0.6;
 // Neighbouring candidates are at most this far apart, four per octave.
 constexpr double quarter_octave = 1.25;
-// The share of the time for each end of the range, and for each batch that may be the fastest:
-// blocks of large batches are long.
-constexpr double share_of_an_end = 0.05, share_of_a_fastest = 0.15;
 // An end of the range that is closer than this to a measured batch adds nothing.
-constexpr double worth_an_end = 1.05;
+constexpr double worth_an_end = 1 + noticeable_share;
 
 // The fixed cost of a step, as a share of the larger one's time, from two batches.
 double fixed_share(double small, double small_seconds, double large, double large_seconds) {
@@ -146,13 +141,6 @@ std::optional<std::int64_t> inside_bounds(const Decision& decision, const Eviden
   return found;
 }
 
-// Whether a batch within a doubling has failed, so that this one may have to replace it.
-bool stands_in(std::int64_t size, const Evidence& evidence) {
-  return std::ranges::any_of(evidence.failed, [&](std::int64_t failed) {
-    return std::abs(std::log2(static_cast<double>(size) / static_cast<double>(failed))) < 1;
-  });
-}
-
 // Blocks of one step or more.
 double seconds_in_rounds(const Evidence& evidence, std::int64_t batch) {
   const auto rounds = evidence.rounds.find(batch);
@@ -253,8 +241,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   std::vector<std::int64_t> may_enter = sizes;
   if (!is_fine)
     std::erase_if(may_enter, [&, coarse = octaves(range, limits)](std::int64_t size) {
-      return !evidence.knows(size) && !std::ranges::binary_search(coarse, size) &&
-             !stands_in(size, evidence);
+      return !evidence.knows(size) && !std::ranges::binary_search(coarse, size);
     });
   std::vector<std::pair<double, std::size_t>> promising;
   // In rounds, energy is read separately, once per batch: more rounds would not add to it.
@@ -292,14 +279,12 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   };
   // The ends fix the line, and are rarely answers.
   for (const std::int64_t end : {measured.front(), measured.back()})
-    if (!had_its_share(end, share_of_an_end)) add(place(end));
-  // Half and twice the answer and the fastest are always measured, and with fine resolution also
-  // three quarters of the answer: what the answer is compared with must not depend on the path of
-  // the search.
+    if (!had_its_share(end, end_share)) add(place(end));
+  // Half and twice the answer and the fastest are always measured: what the answer is compared with
+  // must not depend on the path of the search.
   std::vector<std::int64_t> entering;
   for (const std::int64_t middle : {plateau, found.decision.batch})
-    for (const double factor : {2.0, 0.5, 0.75}) {
-      if (factor == 0.75 && !(is_fine && middle == found.decision.batch)) continue;
+    for (const double factor : {2.0, 0.5})
       if (const auto next = nearest(may_enter, factor * static_cast<double>(middle));
           next && rounds(*next) < least_rounds && range.fits(*next) &&
           (evidence.knows(*next) || measured.size() + entering.size() < most_batches) &&
@@ -307,7 +292,6 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
         entering.push_back(*next);
         add(place(*next));
       }
-    }
   const bool complete = entering.empty();
   // The next tune should give the same answer: what decides the answer is measured until it is
   // clear.
@@ -323,7 +307,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (known.is_fastest(i) > open_share) {
         found.unclear.push_back(sizes[i]);
-        if (!had_its_share(sizes[i], share_of_a_fastest)) add(i);
+        if (!had_its_share(sizes[i], side_share)) add(i);
       }
   for (const auto& [gain, i] : promising) {
     if (evidence.knows(sizes[i])) {
@@ -333,12 +317,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
     }
     if (!range.fits(sizes[i])) continue;
     if (!found.unmeasured && gain >= worth_a_run) found.unmeasured = sizes[i];
-    // Of two neighbours, one is enough.
-    const bool crowded = std::ranges::any_of(entering, [&](std::int64_t other) {
-      return std::abs(std::log2(static_cast<double>(other) / static_cast<double>(sizes[i]))) <
-             apart_octaves;
-    });
-    if (crowded || measured.size() + entering.size() >= most_batches) continue;
+    if (measured.size() + entering.size() >= most_batches) continue;
     entering.push_back(sizes[i]);
     add(i);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/experiment.h"
+
 namespace sweetspot::search {
 namespace {
 
@@ -50,8 +52,9 @@ std::vector<std::int64_t> within(const Range& range, const Limits& limits,
 }  // namespace
 
 bool close(std::int64_t works, std::int64_t other) {
-  constexpr std::int64_t share = 16;  // a sixteenth
-  return other - works <= std::max<std::int64_t>(works / share, 1);
+  const auto hardly_more =
+      static_cast<std::int64_t>(experiment::noticeable_share * static_cast<double>(works));
+  return other - works <= std::max<std::int64_t>(hardly_more, 1);
 }
 
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
@@ -76,7 +79,7 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
       // next one, even if its fixed part might be zero: one size cannot separate fixed from
       // per-sample bytes.
       if (evidence.times.batches.empty())
-        return batch <= (evidence.failed.empty() ? std::max(low, first_batch) : low);
+        return batch <= (evidence.failed.empty() ? std::max(low, experiment::first_batch) : low);
       if (evidence.times.batches.size() == 1 && batch <= low + step) return true;
     }
     return memory.fits(batch, *allowed);
@@ -92,8 +95,6 @@ std::vector<std::int64_t> candidates(const Range& range, const Limits& limits) {
   for (std::int64_t small = 1; small < 4; ++small) sizes.push_back(small);
   for (std::int64_t unit = 1; unit <= range.high / 4; unit *= 2)
     for (std::int64_t quarter = 4; quarter < 8; ++quarter) sizes.push_back(quarter * unit);
-  for (std::int64_t multiple = 8; multiple <= 32; multiple *= 2)
-    sizes.push_back(range.high / multiple * multiple);
   return within(range, limits, sizes);
 }
 

@@ -20,16 +20,9 @@ struct Range {
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
                               const memory::MemoryFit& memory, std::optional<core::Bytes> allowed);
 
-// Where a search begins: small enough to be cheap and to fit, large enough that padding does not
-// decide.
-constexpr std::int64_t first_batch = 16;
-// The growth factor between batches if nothing says how far to go.
-constexpr std::int64_t most_growth = 4;
-
 // The candidate sizes, ascending: four per octave (4, 5, 6 and 7 times a power of two), so that the
 // next smaller one is never more than a quarter away and larger ones are multiples of 8, 16 and so
-// on, which suits devices; both ends; and the last multiples of 8, 16 and 32 below the upper one.
-// If a size must divide another, every divisor.
+// on, which suits devices; and both ends. If a size must divide another, every divisor.
 std::vector<std::int64_t> candidates(const Range& range, const Limits& limits);
 // The powers of two among them and both ends: the coarse scan.
 std::vector<std::int64_t> octaves(const Range& range, const Limits& limits);

@@ -13,11 +13,9 @@
 namespace sweetspot::search {
 namespace {
 
-// This many initial failures end a search in which nothing has run.
 constexpr std::size_t most_failures_at_first = 4;
 // For a batch that decides the answer: a third run rarely settles what two leave open.
 constexpr int most_runs = 2;
-constexpr std::size_t most_for_max_batch = 24;  // trials: four octaves up and a bisection down
 
 // For max_batch any failure ends the growth; the knee is searched around a crashed batch.
 Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials) {
@@ -26,6 +24,25 @@ Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials)
     known.too_large = *known.failed.begin();
   return known;
 }
+
+// What the trials say, and which batches may be tried.
+struct Known {
+  Known(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict)
+      : evidence(evidence_for(limits.objective, trials)),
+        memory(trials, predict),
+        range(feasible(limits, evidence, memory, memory::allowed(trials, limits.memory))) {}
+  Known(const Known&) = delete;  // the range refers to the others
+
+  std::size_t tried() const { return evidence.times.batches.size() + evidence.failed.size(); }
+  // Nothing has run, and a few failures are enough.
+  bool only_fails() const {
+    return evidence.times.batches.empty() && evidence.failed.size() >= most_failures_at_first;
+  }
+
+  const Evidence evidence;
+  const memory::MemoryFit memory;
+  const std::optional<Range> range;  // nullopt: none
+};
 
 std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
   return std::ranges::count(trials, batch,
@@ -73,43 +90,44 @@ bool has_looked_up(std::span<const trial::Trial> trials, const Evidence& known) 
          });
 }
 
-std::optional<std::int64_t> next_for_knee(std::span<const trial::Trial> trials,
-                                          const Evidence& known, const Range& range,
-                                          const Limits& limits, bool with_care) {
-  const std::size_t tried = known.times.batches.size() + known.failed.size();
-  if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
-    return std::nullopt;
-  const bool may_try = tried < experiment::most_batches;
-  const bool may_look_up = may_try && !(with_care && has_looked_up(trials, known));
+std::optional<std::int64_t> next_for_knee(std::span<const trial::Trial> trials, const Known& known,
+                                          const Limits& limits) {
+  const Evidence& evidence = known.evidence;
+  const Range& range = *known.range;
+  if (known.only_fails()) return std::nullopt;
+  const bool with_care = known.memory.guessed(range.low);
+  const bool may_try = known.tried() < experiment::most_batches;
+  const bool may_look_up = may_try && !(with_care && has_looked_up(trials, evidence));
   if (may_look_up)
-    if (const auto batch = next_to_scout(known, range, limits, with_care)) return batch;
-  if (known.times.batches.empty()) return std::nullopt;
-  const NextBatches worth = next_batches(known, range, limits);
+    if (const auto batch = next_to_scout(evidence, range, limits, with_care)) return batch;
+  if (evidence.times.batches.empty()) return std::nullopt;
+  const NextBatches worth = next_batches(evidence, range, limits);
   if (may_try && worth.unmeasured) return worth.unmeasured;
   if (with_care && may_look_up)
-    if (const auto batch = next_above(known, range, limits, worth.decision)) return batch;
-  return next_to_repeat(trials, known, worth, limits);
+    if (const auto batch = next_above(evidence, range, limits, worth.decision)) return batch;
+  return next_to_repeat(trials, evidence, worth, limits);
 }
 
 // The largest batch that fits: directly to the predicted one, and one trial to prove it. If the
 // workload cannot predict, upwards to what fits with 95% probability, each trial refining the fit,
 // or by a bounded factor if no limit is known; below a batch that failed without a message, by
 // bisection.
-std::optional<std::int64_t> next_for_max_batch(const Evidence& known, const Range& range,
-                                               const memory::MemoryFit& memory) {
-  if (known.times.batches.size() + known.failed.size() >= most_for_max_batch) return std::nullopt;
-  const std::int64_t ran = known.largest_ok.value_or(0);
-  const bool predicted = memory.predicted(range.high);
+std::optional<std::int64_t> next_for_max_batch(const Known& known) {
+  const Range& range = *known.range;
+  if (known.tried() >= experiment::most_batches) return std::nullopt;
+  const std::int64_t ran = known.evidence.largest_ok.value_or(0);
+  const bool predicted = known.memory.predicted(range.high);
   // A fit creeps upwards with each trial; one that is close enough, and large enough that one more
   // sample hardly matters, ends it.
-  const bool fitted = !predicted && ran >= std::max(range.low, first_batch) &&
-                      (range.memory_limited || !known.too_large);
+  const bool fitted = !predicted && ran >= std::max(range.low, experiment::first_batch) &&
+                      (range.memory_limited || !known.evidence.too_large);
   if (ran >= range.high || (fitted && close(ran, range.high))) return std::nullopt;
   std::int64_t batch = range.high;
   // If a limit is known, the memory fit says how far to go.
   if (!predicted && (ran == 0 || !range.memory_limited))
-    batch = std::min(batch, ran > 0 ? most_growth * ran : std::max(first_batch, range.low));
-  return known.failed.contains(batch) ? std::nullopt : std::optional(batch);
+    batch = std::min(batch, ran > 0 ? experiment::most_growth * ran
+                                    : std::max(experiment::first_batch, range.low));
+  return known.evidence.failed.contains(batch) ? std::nullopt : std::optional(batch);
 }
 
 }  // namespace
@@ -125,29 +143,25 @@ const BatchSpeed& Decision::chosen() const {
 
 std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
                                  const Predict& predict) {
-  const Evidence known = evidence_for(limits.objective, trials);
-  const memory::MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
-  if (!range) return std::nullopt;
-  if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
-  return next_for_knee(trials, known, *range, limits, memory.guessed(range->low));
+  const Known known(trials, limits, predict);
+  if (!known.range) return std::nullopt;
+  if (limits.objective == Objective::max_batch) return next_for_max_batch(known);
+  return next_for_knee(trials, known, limits);
 }
 
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict) {
-  const Evidence known = evidence_for(limits.objective, trials);
-  const memory::MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
-  if (!range) return {};
+  const Known known(trials, limits, predict);
+  if (!known.range) return {};
+  const Evidence& evidence = known.evidence;
   std::optional<std::int64_t> further;
-  if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
-    further = next_to_scout(known, *range, limits);
-  const bool compares =
-      std::ranges::any_of(known.compared, [](const auto& of_batch) { return of_batch.second > 0; });
-  if (further && (!compares || known.is_fine()))
+  if (!known.only_fails()) further = next_to_scout(evidence, *known.range, limits);
+  const bool compares = std::ranges::any_of(
+      evidence.compared, [](const auto& of_batch) { return of_batch.second > 0; });
+  if (further && (!compares || evidence.is_fine()))
     return {.batches = {*further}, .scouting = true};
-  if (known.times.batches.empty()) return {};
-  NextBatches worth = next_batches(known, *range, limits);
+  if (evidence.times.batches.empty()) return {};
+  NextBatches worth = next_batches(evidence, *known.range, limits);
   // Later on, nothing is measured alone, unless step times repeat: the machine may have become
   // faster or slower.
   if (further && !std::ranges::binary_search(worth.batches, *further))
@@ -158,17 +172,15 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
 
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
                                const Predict& predict) {
-  const Evidence known = evidence_for(limits.objective, trials);
-  if (known.times.batches.empty()) return std::nullopt;
-  if (limits.objective == Objective::energy && known.powers.empty()) return std::nullopt;
-  const memory::MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
-  if (!range) return std::nullopt;
-  Decision decision = next_batches(known, *range, limits).decision;
+  const Known known(trials, limits, predict);
+  const auto& measured = known.evidence.times.batches;
+  if (!known.range || measured.empty()) return std::nullopt;
+  if (limits.objective == Objective::energy && known.evidence.powers.empty()) return std::nullopt;
+  Decision decision = next_batches(known.evidence, *known.range, limits).decision;
   if (limits.objective != Objective::max_batch) return decision;
-  decision.batch = known.times.batches.back();
-  for (const std::int64_t batch : known.times.batches)
-    if (batch <= range->high && range->fits(batch)) decision.batch = batch;
+  decision.batch = measured.back();
+  for (const std::int64_t batch : measured)
+    if (batch <= known.range->high && known.range->fits(batch)) decision.batch = batch;
   decision.knee_low = decision.knee_high = decision.batch;
   decision.alike_low = decision.alike_high = decision.batch;
   decision.regret = 0;
@@ -177,13 +189,12 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
 
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
                                             const Limits& limits, const Predict& predict) {
-  const Evidence known = evidence(trials);
-  const memory::MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory, memory::allowed(trials, limits.memory));
-  if (!range) return std::nullopt;
+  const Known known(trials, limits, predict);
+  if (!known.range) return std::nullopt;
   // The midpoint below a failed batch is a batch to try, not a prediction.
-  if (known.too_large && known.largest_ok) return std::min(range->high, *known.largest_ok);
-  return range->high;
+  if (known.evidence.too_large && known.evidence.largest_ok)
+    return std::min(known.range->high, *known.evidence.largest_ok);
+  return known.range->high;
 }
 
 std::vector<BatchSpeed> speeds_at(std::span<const trial::Trial> trials,

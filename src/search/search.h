@@ -8,6 +8,7 @@
 
 #include "memory/limits.h"
 #include "memory/memory_fit.h"
+#include "stats/experiment.h"
 #include "trial/trial.h"
 
 namespace sweetspot::search {
@@ -22,7 +23,7 @@ struct Limits {
   std::int64_t min = 1;
   std::int64_t max = 1;  // already capped by the data set
   std::int64_t multiple_of = 1;
-  double tolerance = 0.05;  // of the best throughput
+  double tolerance = experiment::noticeable_share;  // of the best throughput
   memory::Limits memory{};
   std::optional<std::int64_t> divisor_of{};  // only sizes that divide this
   // Over the batches that matter of a workload that cannot be measured in rounds; nullopt: a batch

@@ -2,11 +2,17 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "stats/batch_means.h"
 
 // Every constant of the experiment that finds a batch size, each with its reason.
 namespace sweetspot::experiment {
+
+// --- What counts.
+// A difference that a user notices: the default tolerance of an answer, and what a change must
+// bring to be worth making.
+inline constexpr double noticeable_share = 0.05;
 
 // --- Rounds: what is measured together.
 // Short: blocks of a shared machine differ as much at ten milliseconds as at a second, so only
@@ -15,6 +21,11 @@ inline constexpr double block_seconds = 0.01;
 // The time limit of a tune; --budget overrides it. Of twenty seconds, and of eight on a GPU, three
 // are left for energy, the gradient noise scale and saving.
 inline constexpr double cpu_limit_seconds = 16.5, gpu_limit_seconds = 5;
+constexpr double limit_seconds(bool on_gpu) {
+  return on_gpu ? gpu_limit_seconds : cpu_limit_seconds;
+}
+// The growth factor between batches if nothing says how far to go.
+inline constexpr std::int64_t most_growth = 4;
 
 // --- Data model: standard deviations of logarithms of step times.
 // A batch's estimate is the mean of the faster half of its blocks without this share of the
@@ -28,8 +39,6 @@ inline constexpr double drift_share = 0.04;
 inline constexpr double run_deviation = 0.015;
 // The same for a program on a GPU whose steps agree: an H200 repeated to a third of a percent.
 inline constexpr double fine_run_deviation = 0.005;
-// A run next to another busy process says little.
-inline constexpr double contended_deviation = 0.1;
 
 // --- Decision.
 // A doubling of the batch beyond what is needed costs as much as this share of throughput.
@@ -56,6 +65,13 @@ inline constexpr double own_deviation = 0.006;
 // than that, or twice as many in all, leave too few blocks for each.
 inline constexpr std::size_t least_rounds = stats::min_batches_for_interval;
 inline constexpr std::size_t most_in_rounds = least_rounds, most_batches = 2 * most_in_rounds;
+// Where a search begins, two such steps above the smallest batch: small enough to be cheap and to
+// fit, large enough that padding does not decide.
+inline constexpr std::int64_t first_batch = most_growth * most_growth;
+// The share of the time for each end of the range, which fixes the line and is rarely an answer;
+// and for what else serves the answer without being one: each batch that it is only compared with,
+// and reopening sessions.
+inline constexpr double end_share = noticeable_share, side_share = 3 * noticeable_share;
 // A single block may have met a fast moment: what a calm machine does shows in two, of two batches.
 inline constexpr std::size_t least_calm = 2;
 // A batch is worth measuring while its step takes no longer; ten times as long while the step's
@@ -67,6 +83,11 @@ inline constexpr double block_deviation = roughness.back();
 // The effect of memory layout on a CPU session, which no number of steps reveals, after several
 // were opened in turn: a single one differs by one to three percent.
 inline constexpr double place_deviation = fine_run_deviation;
+// Of steps that repeat, the slowest is hardly slower than the fastest: four deviations. A trial is
+// known as precisely when it ends.
+inline constexpr double steady_share = 4 * fine_run_deviation;
+// A run next to another busy process says little.
+inline constexpr double contended_deviation = 2 * noticeable_share;
 // GPU steps that vary more than its runs wait for their CPU, and vary as on a CPU.
 inline constexpr double gpu_step_deviation = fine_run_deviation;
 // Rounds are from one process, which varies less than runs: no drift is below this. If step times

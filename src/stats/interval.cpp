@@ -1,7 +1,6 @@
 #include "stats/interval.h"
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <vector>
 
@@ -17,19 +16,6 @@ std::optional<Interval> independent_mean(std::span<const double> values) {
   const double count = static_cast<double>(moments.count());
   const double half = t95(count - 1) * *stddev / std::sqrt(count);
   return Interval{moments.mean(), moments.mean() - half, moments.mean() + half};
-}
-
-std::optional<Interval> median_interval(std::span<const double> values) {
-  const boost::math::binomial below_median(static_cast<double>(values.size()), 0.5);
-  constexpr double one_sided = 0.025;
-  std::size_t left_out = 0;  // at either end
-  while (left_out < values.size() / 2 &&
-         boost::math::cdf(below_median, static_cast<double>(left_out)) <= one_sided)
-    ++left_out;
-  if (left_out == 0) return std::nullopt;
-  std::vector<double> sorted(values.begin(), values.end());
-  std::ranges::sort(sorted);
-  return Interval{*median(values), sorted[left_out - 1], sorted[sorted.size() - left_out]};
 }
 
 Interval proportion(double share, double cases) {

@@ -149,8 +149,8 @@ std::vector<double> RoundTable::covariance() const {
       // A group's level is over its blocks relative to these.
       const Group& group = groups_[group_of_[a]];
       if (!group.blocks.empty())
-        level_off[group_of_[a]] -=
-            off[a] * static_cast<double>(columns_[a].size()) / static_cast<double>(group.blocks.size());
+        level_off[group_of_[a]] -= off[a] * static_cast<double>(columns_[a].size()) /
+                                   static_cast<double>(group.blocks.size());
     }
     for (std::size_t a = 0; a < n; ++a) {
       off[a] = (off[a] + level_off[group_of_[a]]) * of_few(columns_[a].size());

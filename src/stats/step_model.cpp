@@ -84,8 +84,7 @@ double StepModel::gap_octaves(std::size_t cliff) const {
 }
 
 double StepModel::smooth_covariance(double octaves, std::size_t roughness) const {
-  return square(any_speed) +
-         square(experiment::roughness[roughness]) * kept_over(octaves);
+  return square(any_speed) + square(experiment::roughness[roughness]) * kept_over(octaves);
 }
 
 void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness,
@@ -132,12 +131,29 @@ void StepModel::normalise() {
     for (double& weight : world.weights) weight /= total;
 }
 
+double drawn_normal(std::uint32_t curve, std::uint64_t index) {
+  return core::Random(0, core::Purpose::curves, curve).normal(index);
+}
+
+// The same in every decision: made once for as many as most of them need.
+double curve_normal(std::uint32_t curve, std::uint64_t index) {
+  constexpr std::uint32_t curves = 500, per_curve = 128;
+  static const std::vector<double> made = [] {
+    std::vector<double> values;
+    for (std::uint32_t i = 0; i < curves * per_curve; ++i)
+      values.push_back(drawn_normal(i / per_curve, i % per_curve));
+    return values;
+  }();
+  if (curve >= curves || index >= per_curve) return drawn_normal(curve, index);
+  return made[curve * per_curve + index];
+}
+
 // One curve: all unknowns are drawn from the prior, together with measurement errors, and shifted
 // by the difference to the real measurements (Matheron's rule).
 class StepModel::Draw {
  public:
   Draw(const StepModel& model, std::span<const std::int64_t> batches)
-      : model_(model), batches_(batches) {
+      : model_(model), batches_(batches), log_work_(model.lines_.size()) {
     for (const std::int64_t batch : batches) octaves_.push_back(octave(batch));
     all_ = octaves_;
     all_.insert(all_.end(), model.octaves_.begin(), model.octaves_.end());
@@ -160,8 +176,8 @@ class StepModel::Draw {
     }
   }
 
-  std::vector<double> curve(const World& world, const Line& line, std::uint32_t number) {
-    random_ = core::Random(0, core::Purpose::curves, number);
+  std::vector<double> curve(const World& world, std::size_t line, std::uint32_t number) {
+    number_ = number;
     next_ = 0;
     const std::size_t n = model_.size();
     draw_prior(world);
@@ -170,7 +186,7 @@ class StepModel::Draw {
     const std::vector<double> errors = model_.errors_.colour(normals);
     for (std::size_t i = 0; i < n; ++i) {
       own[i] = own_deviation * normal();
-      left[i] = model_.times_.log_seconds[i] - line.log_work(model_.times_.batches[i]) -
+      left[i] = model_.left_[i * model_.lines_.size() + line] -
                 prior(model_.octaves_[i], point_place_[i]) - own[i] - errors[i];
     }
     const std::vector<double> pull = world.covariance.solve(std::move(left));
@@ -183,8 +199,9 @@ class StepModel::Draw {
         beyond[k] += square(cliff_deviation) * pull[i];
     std::vector<double> curve;
     curve.reserve(batches_.size());
+    const std::vector<double>& work = log_work(line);
     for (std::size_t c = 0; c < batches_.size(); ++c) {
-      double log_seconds = line.log_work(batches_[c]) + prior(octaves_[c], place_[c]) + to_all;
+      double log_seconds = work[c] + prior(octaves_[c], place_[c]) + to_all;
       for (std::size_t k = 0; k < cliffs_.size(); ++k)
         if (octaves_[c] >= cliffs_[k].at_octave) log_seconds += beyond[k];
       const double* shared = &shared_[c * n];
@@ -199,14 +216,22 @@ class StepModel::Draw {
   }
 
  private:
-  double normal() { return random_.normal(next_++); }
+  // Of each batch; many curves have the same line.
+  const std::vector<double>& log_work(std::size_t line) {
+    std::vector<double>& work = log_work_[line];
+    if (work.empty())
+      for (const std::int64_t batch : batches_) work.push_back(model_.lines_[line].log_work(batch));
+    return work;
+  }
+  double normal() { return curve_normal(number_, next_++); }
 
   void draw_prior(const World& world) {
     speed_ = any_speed * normal();
     cliffs_.clear();
     for (const std::size_t cliff : world.cliffs) {
       const double from = cliff == 0 ? 0 : model_.octaves_[cliff - 1];
-      const double share = 1 - static_cast<double>(random_.uniform(next_++));  // never 0
+      const core::Random random(0, core::Purpose::curves, number_);
+      const double share = 1 - static_cast<double>(random.uniform(next_++));  // never 0
       cliffs_.push_back({from + share * model_.gap_octaves(cliff), cliff_deviation * normal()});
     }
     // The process is Markov: each value depends only on the previous one.
@@ -234,10 +259,11 @@ class StepModel::Draw {
   std::vector<double> octaves_, all_;  // of the batches; of these and of the points
   std::vector<double> kept_, shared_;  // from one of all to the next; by each batch and each point
   std::vector<double> logs_;           // of the batches
+  std::vector<std::vector<double>> log_work_;     // by line, of each batch
   std::vector<std::size_t> place_, point_place_;  // of batches and of points, among all
   std::vector<std::size_t> point_;                // of each batch, if it is one
-  core::Random random_{0, core::Purpose::curves, 0};
-  std::uint64_t next_ = 0;
+  std::uint32_t number_ = 0;                      // of the curve
+  std::uint64_t next_ = 0;                        // of its random numbers
   double speed_ = 0;
   std::vector<Cliff> cliffs_;
   std::vector<double> smooth_;
@@ -254,7 +280,7 @@ std::vector<std::vector<double>> StepModel::curves(std::span<const std::int64_t>
       passed += world.weights[i];
       while (std::ssize(all) < count &&
              (static_cast<double>(all.size()) + 0.5) / count < passed + 1e-9)
-        all.push_back(draw.curve(world, lines_[i], static_cast<std::uint32_t>(all.size())));
+        all.push_back(draw.curve(world, i, static_cast<std::uint32_t>(all.size())));
     }
   return all;
 }

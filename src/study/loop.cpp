@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "measure/sampling.h"
 #include "memory/memory_fit.h"
 
 namespace sweetspot::study {
@@ -66,7 +67,7 @@ std::optional<std::string> Loop::disturbed(const trial::Setting& setting) const 
 const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOptions options) {
   prepare(setting);
   observer_.started(setting);
-  told_store([&] { writer_.set_running(setting.batch); });
+  tell_store([&] { writer_.set_running(setting.batch); });
   if (std::ranges::find(trials_, setting, &trial::Trial::setting) != trials_.end())
     options.first_look = false;
   if (options_.budget) {
@@ -89,9 +90,8 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
   }
   // A program that the budget ended looks like one that ended itself. Its steps count as far as
   // they were measured: warm-up steps would be enough only for a short program.
-  constexpr std::int64_t fewest_timings = 3;
   const bool cut = trial.stop_reason == trial::StopReason::ended && budget_is_spent();
-  const bool enough = warmed_up && trial.timings >= fewest_timings;
+  const bool enough = warmed_up && trial.timings >= measure::fewest_steps;
   if (trial.outcome == trial::Outcome::cancelled || (cut && !enough)) {
     if (may_go_on()) end_ = advise::CutShort::stopped;
     cut_off_ = trial.note;
@@ -104,7 +104,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
 }
 
 const trial::Trial* Loop::keep(trial::Trial trial) {
-  told_store([&] { writer_.save({&trial, 1}); });
+  tell_store([&] { writer_.save({&trial, 1}); });
   drop_single_steps(trial);
   trials_.push_back(std::move(trial));
   growing_ = 0;
@@ -117,7 +117,7 @@ void Loop::keep_growing(std::vector<trial::Trial> trials, bool finished) {
   for (trial::Trial& trial : trials)
     for (std::size_t i = before; i < trials_.size(); ++i)
       if (trials_[i].setting == trial.setting) trial.id = trials_[i].id;
-  told_store([&] { writer_.save(trials); });
+  tell_store([&] { writer_.save(trials); });
   trials_.resize(before);
   trials_.insert(trials_.end(), trials.begin(), trials.end());
   growing_ = finished ? 0 : trials.size();
@@ -129,11 +129,11 @@ void Loop::say_of(std::int64_t id, trial::Outcome outcome, const std::string& no
   const auto found = std::ranges::find(trials_, id, &trial::Trial::id);
   if (found == trials_.end()) return;
   found->outcome = outcome, found->note = note;
-  told_store([&] { writer_.amend(*found); });
+  tell_store([&] { writer_.amend(*found); });
 }
 
 void Loop::set_answer(const std::string& answer) {
-  told_store([&] { writer_.set_answer(answer); });
+  tell_store([&] { writer_.set_answer(answer); });
 }
 
 void Loop::device_lost(const std::string& why) {
@@ -149,7 +149,7 @@ void Loop::end_with_budget() {
 void Loop::close() {
   const bool any =
       std::ranges::find(trials_, trial::Outcome::ok, &trial::Trial::outcome) != trials_.end();
-  told_store([&] {
+  tell_store([&] {
     writer_.set_state(end_ == advise::CutShort::no && any ? trial::StudyState::finished
                                                           : trial::StudyState::stopped);
   });
@@ -157,15 +157,13 @@ void Loop::close() {
 
 // A failing store ends the study, not the program: the measurements still give an answer.
 template <class Action>
-bool Loop::told_store(const Action& action) {
-  if (end_ == advise::CutShort::store_failed) return false;
+void Loop::tell_store(const Action& action) {
+  if (end_ == advise::CutShort::store_failed) return;
   try {
     action();
-    return true;
   } catch (const core::Error& error) {
     end_ = advise::CutShort::store_failed;
     error_ = error.what();
-    return false;
   }
 }
 

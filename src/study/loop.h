@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "advise/advise.h"
+#include "energy/power_limits.h"
 #include "measure/measure.h"
 #include "search/search.h"
 #include "store/store.h"
@@ -14,17 +15,6 @@
 #include "workload/workload.h"
 
 namespace sweetspot::study {
-
-// The power limits of the GPUs that trials run on. The original ones are restored when this object,
-// or the whole process, is gone.
-class PowerLimits {
- public:
-  virtual ~PowerLimits() = default;
-  // On each of them. core::Error if the driver refuses.
-  virtual void set(double watts) = 0;
-  // A description, if it is no longer what was set: somebody else has changed it.
-  virtual std::optional<std::string> changed() = 0;
-};
 
 // The state of a search in rounds.
 struct Standing {
@@ -59,8 +49,8 @@ struct LoopOptions {
   measure::MeasureOptions measure;
   std::optional<core::Seconds> budget;  // for this run, whatever was spent before
   Clock now = steady_now;
-  PowerLimits* power_limits = nullptr;  // for settings that have one
-  RunTrial run_elsewhere = {};          // instead of measuring the workload here
+  energy::PowerLimits* power_limits = nullptr;  // for settings that have one
+  RunTrial run_elsewhere = {};                  // instead of measuring the workload here
 };
 
 // Runs settings one by one, or takes the trials of interleaved settings, and stores each before
@@ -111,7 +101,7 @@ class Loop {
  private:
   bool budget_is_spent() const { return options_.budget && spent() >= *options_.budget; }
   template <class Action>
-  bool told_store(const Action& action);
+  void tell_store(const Action& action);
 
   RunTrial run_trial_;
   store::Writer& writer_;

@@ -17,10 +17,13 @@ using namespace experiment;
 using energy::device_reading_seconds;
 
 constexpr double save_interval_seconds = 2;
-// An expensive batch is in at least one of this many rounds.
-constexpr std::int32_t seldom = 4;
-// Extra time for reading energy, for batches that were ruled out.
-constexpr double most_reading_seconds = 1.2;
+// At least, before the batches are chosen again.
+constexpr auto rounds_before_a_change = static_cast<std::int32_t>(least_rounds);
+// An expensive batch is in at least one of this many rounds, so that a few count before a change.
+constexpr auto seldom = rounds_before_a_change / static_cast<std::int32_t>(least_calm);
+// Extra time for reading energy, for batches that were ruled out: for eight of them, once the power
+// has risen.
+constexpr double most_reading_seconds = 8 * device_reading_seconds + energy::power_rise_seconds;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
@@ -35,16 +38,24 @@ measure::RoundsOptions options_for(const Loop& loop, const workload::Workload& w
   return options;
 }
 
-void set_stop_reason(std::vector<trial::Trial>& trials, trial::StopReason why) {
-  for (trial::Trial& trial : trials)
-    if (trial.outcome == trial::Outcome::ok) trial.stop_reason = why;
-}
-
 // Trials without a block do not count.
-std::vector<trial::Trial> worth_keeping(std::vector<trial::Trial> trials) {
+std::vector<trial::Trial> with_blocks(std::vector<trial::Trial> trials) {
   std::erase_if(
       trials, [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::cancelled; });
   return trials;
+}
+
+// Keeps the trials of rounds that ended for this reason. All their settings had the external
+// conditions of this one.
+void finish(Loop& loop, const measure::Rounds& rounds, const trial::Setting& setting,
+            trial::StopReason why) {
+  std::vector<trial::Trial> trials = with_blocks(rounds.trials());
+  const auto disturbed = loop.disturbed(setting);
+  for (trial::Trial& trial : trials) {
+    if (trial.outcome == trial::Outcome::ok) trial.stop_reason = why;
+    if (disturbed) refuse_as(trial, *disturbed);
+  }
+  loop.keep_growing(std::move(trials), true);
 }
 
 class SearchInRounds {
@@ -61,42 +72,33 @@ class SearchInRounds {
         watch_([&loop](const measure::TrialProgress& sight) { loop.observer().sight(sight); }),
         rounds_(workload, options_for(loop, workload, limits.memory.limit), watch_, loop.stop(),
                 machine) {
-    limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
-    // Blocks of a GPU vary by a few tenths of a percent: half as many are enough.
-    rounds_before_a_change_ =
-        static_cast<std::int32_t>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
+    limit_seconds_ = limit_seconds(on_gpu(workload));
     for (const trial::Trial& trial : axis.on(before_))
       if (!trial.raw.empty()) limit_seconds_ -= trial.seconds, resumed_ = true;
     for (const trial::Trial& trial : axis.on(before_))
       if (trial::joules_per_sample(trial)) read_.insert(trial.setting.batch);
     // The rest is for saving and answering.
-    constexpr double budget_share = 0.95;
     if (loop.options().budget)
-      limit_seconds_ = budget_share * (*loop.options().budget - loop.spent()).count();
+      limit_seconds_ = (1 - noticeable_share) * (*loop.options().budget - loop.spent()).count();
   }
 
-  std::string run() {
-    std::string why;
+  void run() {
     loop_.prepare(axis_.base);
     try {
-      why = go_on();
+      go_on();
     } catch (const core::DeviceLost& lost) {
       loop_.device_lost(lost.what());
     }
-    auto trials = worth_keeping(rounds_.trials());
-    set_stop_reason(trials, settled_ ? trial::StopReason::precise : trial::StopReason::time_limit);
-    if (const auto disturbed = loop_.disturbed(axis_.base))
-      for (trial::Trial& trial : trials) refuse_as(trial, *disturbed);
-    loop_.keep_growing(std::move(trials), true);
-    return why;
+    finish(loop_, rounds_, axis_.base,
+           settled_ ? trial::StopReason::precise : trial::StopReason::time_limit);
   }
 
  private:
-  std::string go_on() {
+  void go_on() {
     while (loop_.may_go_on()) {
       const search::RoundPlan plan =
           search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
-      if (plan.batches.empty()) return "";
+      if (plan.batches.empty()) return;
       // Twice in a row, unless an earlier run of the study has done that.
       settled_ = plan.settled && (plan.batches == in_turns_ || (in_turns_.empty() && resumed_));
       in_turns_ = plan.batches;
@@ -105,22 +107,17 @@ class SearchInRounds {
       tell();
       if (settled_) break;
       if (!plan.scouting && is_time_over()) {
-        if (!resumed_ && compared_rounds_ < rounds_before_a_change_) loop_.end_with_budget();
-        read_devices();
-        return "the time for measuring was over";
+        if (!resumed_ && rounds_.rounds() - scouted_rounds_ < rounds_before_a_change)
+          loop_.end_with_budget();
+        break;
       }
       // The more is known, the less a few rounds change.
       const std::int32_t eighth = rounds_.rounds() / 8;
-      if (plan.scouting ? !scout() : !run_rounds(std::max(rounds_before_a_change_, eighth))) break;
-      if (!plan.scouting)
-        compared_rounds_ = rounds_.rounds() - scouted_rounds_;
-      else
-        scouted_rounds_ = rounds_.rounds();
+      if (plan.scouting ? !scout() : !run_rounds(std::max(rounds_before_a_change, eighth))) break;
+      if (plan.scouting) scouted_rounds_ = rounds_.rounds();
       save_now_and_then();
     }
-    if (!loop_.may_go_on()) return "";
     read_devices();
-    return "more measuring promises no better answer";
   }
 
   bool is_time_over() const { return rounds_.elapsed_seconds() >= limit_seconds_; }
@@ -129,7 +126,7 @@ class SearchInRounds {
   // machine, and mislead the scan.
   bool scout() {
     const double until = rounds_.elapsed_seconds() + cheap_step_seconds;
-    for (std::int32_t i = 0; i < rounds_before_a_change_; ++i) {
+    for (std::int32_t i = 0; i < rounds_before_a_change; ++i) {
       if (i > 0 && rounds_.elapsed_seconds() >= until) break;
       if (!run_rounds(1)) return false;
       if (is_time_over()) break;
@@ -174,7 +171,7 @@ class SearchInRounds {
 
   std::vector<trial::Trial> with_before(std::vector<trial::Trial> trials) const {
     std::vector<trial::Trial> all = before_;
-    for (trial::Trial& trial : worth_keeping(std::move(trials))) all.push_back(std::move(trial));
+    for (trial::Trial& trial : with_blocks(std::move(trials))) all.push_back(std::move(trial));
     return axis_.on(all);
   }
 
@@ -191,7 +188,7 @@ class SearchInRounds {
     const double now = rounds_.elapsed_seconds();
     if (now - saved_at_ < save_interval_seconds) return;
     saved_at_ = now;
-    loop_.keep_growing(worth_keeping(rounds_.trials()), false);
+    loop_.keep_growing(with_blocks(rounds_.trials()), false);
     if (decision_ && answer_) loop_.set_answer(answer_());
   }
 
@@ -228,7 +225,8 @@ class SearchInRounds {
         sizes.push_back(size);
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (loop_.may_go_on() && (i < in_turns_.size() || rounds_.elapsed_seconds() < latest))
-        rounds_.read_device(axis_.at(sizes[i]), device_reading_seconds);
+        rounds_.read_device(axis_.at(sizes[i]), device_reading_seconds,
+                            i == 0 ? energy::power_rise_seconds : 0);  // it rested meanwhile
   }
 
   Loop& loop_;
@@ -240,7 +238,7 @@ class SearchInRounds {
   const measure::Watch watch_;
   measure::Rounds rounds_;
   double limit_seconds_ = 0, saved_at_ = 0;
-  std::int32_t rounds_before_a_change_ = 0, scouted_rounds_ = 0, compared_rounds_ = 0;
+  std::int32_t scouted_rounds_ = 0;
   std::vector<std::int64_t> in_turns_, started_;
   std::set<std::int64_t> read_;  // sizes whose energy was
   bool resumed_ = false, settled_ = false;
@@ -254,10 +252,10 @@ bool is_precise(const trial::Trial& trial, double precision) {
 
 }  // namespace
 
-std::string search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
-                             const search::Limits& limits, const search::Predict& predict,
-                             const AnswerSoFar& answer, telemetry::Machine& machine) {
-  return SearchInRounds(loop, workload, axis, limits, predict, answer, machine).run();
+void search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
+                      const search::Limits& limits, const search::Predict& predict,
+                      const AnswerSoFar& answer, telemetry::Machine& machine) {
+  SearchInRounds(loop, workload, axis, limits, predict, answer, machine).run();
 }
 
 void measure_in_rounds(Loop& loop, workload::Workload& workload,
@@ -277,7 +275,7 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
     for (const trial::Setting& setting : settings) loop.observer().started(setting);
     while (loop.may_go_on() && rounds.elapsed_seconds() < limit && rounds.run(settings)) {
       if (rounds.rounds() % static_cast<std::int32_t>(least_rounds) != 0) continue;
-      const auto trials = worth_keeping(rounds.trials());
+      const auto trials = with_blocks(rounds.trials());
       if (std::ranges::all_of(trials, [&](const trial::Trial& trial) {
             return is_precise(trial, asked.precision);
           })) {
@@ -289,16 +287,13 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
       loop.keep_growing(trials, false);
     }
     if (rounds.has_energy())
-      for (const trial::Setting& setting : settings)
-        if (loop.may_go_on()) rounds.read_device(setting, device_reading_seconds);
+      for (std::size_t i = 0; i < settings.size() && loop.may_go_on(); ++i)
+        rounds.read_device(settings[i], device_reading_seconds,
+                           i == 0 ? energy::power_rise_seconds : 0);
   } catch (const core::DeviceLost& lost) {
     loop.device_lost(lost.what());
   }
-  auto trials = worth_keeping(rounds.trials());
-  set_stop_reason(trials, why);
-  if (const auto disturbed = loop.disturbed(settings.front()))
-    for (trial::Trial& trial : trials) refuse_as(trial, *disturbed);
-  loop.keep_growing(std::move(trials), true);
+  finish(loop, rounds, settings.front(), why);
   if (loop.stop() != 0) loop.may_go_on();  // it was cancelled, and nothing else begins
 }
 

@@ -12,12 +12,11 @@ namespace sweetspot::study {
 
 // Searches on this axis in rounds: a coarse scan of the range, then rounds of the batches that
 // matter, until more of them gain nothing or the time is over. Saves what is known every other
-// second, with the answer so far (`answer`: as JSON, from the loop's trials; may be empty). Returns
-// why it ended.
+// second, with the answer so far (`answer`: as JSON, from the loop's trials; may be empty).
 using AnswerSoFar = std::function<std::string()>;
-std::string search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
-                             const search::Limits& limits, const search::Predict& predict,
-                             const AnswerSoFar& answer, telemetry::Machine& machine);
+void search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
+                      const search::Limits& limits, const search::Predict& predict,
+                      const AnswerSoFar& answer, telemetry::Machine& machine);
 
 // These settings, of one power limit, in rounds until each is as precise as the loop's options
 // require, or took as long as they allow.

@@ -7,11 +7,12 @@ namespace sweetspot::architecture {
 
 const std::vector<Part>& parts() {
   static const std::vector<Part> list = {
-      {"cli", "arguments, progress, exit codes", {"sweep", "serve", "report"}},
-      {"api", "the library of include/sweetspot", {"study", "report"}},
+      {"cli", "arguments, progress, exit codes", {"tuning", "sweep", "serve", "report"}},
+      {"api", "the library of include/sweetspot", {"tuning", "report"}},
       {"serve", "live dashboard", {"report", "store"}},
       {"sweep", "every point of a grid, here or elsewhere", {"learning", "cluster"}},
       {"learning", "trials that train, and their studies: to a target, in branches", {"study", "convergence"}},
+      {"tuning", "a whole tune: search, checks of the answer, confirmation", {"study"}, {"engine"}},
       {"study",
        "the loop: ask, measure, tell",
        {"measure", "search", "advise", "store"},

@@ -15,8 +15,11 @@ double speed(std::int64_t batch) {
 double watts(std::int64_t batch) { return batch > 512 ? 500 : 400; }
 double joules(std::int64_t batch) { return watts(batch) / speed(batch); }
 
-trial::Trial with_energy(trial::Trial trial, double joules_per_sample) {
-  trial.energy_samples = 1000, trial.energy_joules = 1000 * joules_per_sample;
+// Read over this many seconds.
+trial::Trial with_energy(trial::Trial trial, double joules_per_sample, double seconds = 1) {
+  const double samples = std::ceil(seconds * trial.samples_per_second->mean);
+  trial.energy_samples = static_cast<std::int64_t>(samples);
+  trial.energy_joules = samples * joules_per_sample;
   return trial;
 }
 trial::Trial run(std::int64_t batch) {
@@ -90,6 +93,26 @@ TEST(Energy, InRoundsABatchWhoseEnergyWasReadIsSettled) {
   EXPECT_TRUE(plan.settled);
   ASSERT_TRUE(plan.decision);
   EXPECT_EQ(plan.decision->batch, 512);
+}
+
+// A GPU's own figure lags by a tenth of a second and more: ±2% would be a lie.
+TEST(Energy, AShortReadingIsNotPreciseAndALongOneReplacesIt) {
+  const auto width = [](const std::vector<trial::Trial>& trials) {
+    Limits throughput = for_energy(0.1);
+    throughput.objective = Objective::throughput;
+    return decide(trials, throughput, {})->chosen().joules_per_sample->half_width_share();
+  };
+  const auto read_over = [](double seconds) {
+    std::vector<trial::Trial> trials;
+    for (const std::int64_t batch : {64, 256, 1024, 4096})
+      trials.push_back(with_energy(ok(batch, speed(batch), 0.001), joules(batch), seconds));
+    return trials;
+  };
+  std::vector<trial::Trial> trials = read_over(0.12);
+  EXPECT_GT(width(trials), 0.1);
+  EXPECT_LT(width(read_over(0.5)), 0.03);
+  std::ranges::copy(read_over(0.5), std::back_inserter(trials));
+  EXPECT_LT(width(trials), 0.03);
 }
 
 // A batch without a reading is between its neighbours.

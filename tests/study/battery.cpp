@@ -77,11 +77,11 @@ Verdict tune_for(const StudyKey& study_key) {
   workload::fake::FakeWorkload workload(study_key.machine);
   tests::Kept kept;
   tests::MemoryWriter writer(kept);
-  TuneOptions options;
+  tuning::TuneOptions options;
   options.limits = study_key.limits;
   Observer nobody;
   const std::atomic<int> stop{0};
-  const TuneResult result = tune(workload, writer, options, nobody, stop);
+  const tuning::TuneResult result = tune(workload, writer, options, nobody, stop);
   verdict.recommendation = result.recommendation;
   verdict.seconds = workload.seconds_passed();
   for (const trial::Trial& trial : result.trials) {

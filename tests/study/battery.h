@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "study/tune.h"
+#include "tuning/tune.h"
 #include "workload/fake/fake.h"
 
 namespace sweetspot::study {

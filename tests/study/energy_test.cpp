@@ -6,8 +6,8 @@
 #include <set>
 
 #include "study/memory_store.h"
-#include "study/tune.h"
 #include "sweep/sweep.h"
+#include "tuning/tune.h"
 #include "words.h"
 
 namespace sweetspot::study {
@@ -81,7 +81,7 @@ struct DeviceMachine final : telemetry::Machine {
   Device& device;
 };
 
-struct Limiter final : PowerLimits {
+struct Limiter final : energy::PowerLimits {
   explicit Limiter(Device& its_device) : device(its_device) {}
   void set(double watts) override { device.limit = watts, asked.push_back(watts); }
   std::optional<std::string> changed() override {
@@ -93,7 +93,7 @@ struct Limiter final : PowerLimits {
 };
 
 struct EnergyTune : testing::Test {
-  TuneResult run(bool takes_turns = true) {
+  tuning::TuneResult run(bool takes_turns = true) {
     options.machine = &machine;
     options.limits.max = 8192;
     options.loop.power_limits = &limiter;
@@ -116,7 +116,7 @@ struct EnergyTune : testing::Test {
   Device device;
   DeviceMachine machine{device};
   Limiter limiter{device};
-  TuneOptions options;
+  tuning::TuneOptions options;
   Kept kept;
   Observer quiet;
   std::atomic<int> stop{0};
@@ -125,8 +125,8 @@ struct EnergyTune : testing::Test {
 // 1,024 is at 86% of the speed of 8,192, for 93% of its energy.
 TEST_F(EnergyTune, TheLeastEnergyWithinWhatItMayCostInTime) {
   for_energy(0.2);
-  const TuneResult result = run();
-  ASSERT_EQ(result.status, Status::found) << result.message;
+  const tuning::TuneResult result = run();
+  ASSERT_EQ(result.status, advise::Status::found) << result.message;
   const advise::Recommendation& made = *result.recommendation;
   EXPECT_EQ(made.batch, 1024);
   const double expected = 0.8 * 700 * Device::step_seconds(made.setting, 700) / 1024;
@@ -144,8 +144,8 @@ TEST_F(EnergyTune, TheLeastEnergyWithinWhatItMayCostInTime) {
 // First for those that are interleaved at the end, then for those ruled out before, as long as the
 // answer need not wait for it.
 TEST_F(EnergyTune, EnergyIsReadWhateverIsAskedFor) {
-  const TuneResult result = run();
-  ASSERT_EQ(result.status, Status::found) << result.message;
+  const tuning::TuneResult result = run();
+  ASSERT_EQ(result.status, advise::Status::found) << result.message;
   const advise::Recommendation& made = *result.recommendation;
   std::size_t read = 0;
   for (const advise::BatchRow& row : made.rows) {
@@ -165,7 +165,7 @@ TEST_F(EnergyTune, EnergyIsReadWhateverIsAskedFor) {
 
 TEST_F(EnergyTune, WithoutTimeToSpareItIsFaster) {
   for_energy(0.05);
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
   EXPECT_GT(result.recommendation->batch, 1024);
 }
@@ -174,8 +174,8 @@ TEST_F(EnergyTune, WithoutTimeToSpareItIsFaster) {
 TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
   for_energy(0.25);
   at_limits({700, 500, 250});
-  const TuneResult result = run();
-  ASSERT_EQ(result.status, Status::found) << result.message;
+  const tuning::TuneResult result = run();
+  ASSERT_EQ(result.status, advise::Status::found) << result.message;
   const advise::Recommendation& made = *result.recommendation;
   EXPECT_EQ(made.setting.power_limit_watts, 250);
   ASSERT_EQ(made.variants.size(), 3u);
@@ -191,7 +191,7 @@ TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
 TEST_F(EnergyTune, ALimitThatCostsMoreTimeThanAllowedIsNotTheAnswer) {
   for_energy(0.06);
   at_limits({700, 500, 250});  // 3% and 10% slower
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
   EXPECT_NE(result.recommendation->setting.power_limit_watts, 250);
   EXPECT_GE(result.recommendation->throughput_share, 0.93);
@@ -201,7 +201,7 @@ TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
   for_energy(0.25);
   at_limits({700, 250});
   limiter.meddled = 250;
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
   EXPECT_EQ(result.recommendation->setting.power_limit_watts, 700);
   for (const trial::Trial& trial : result.trials)
@@ -214,8 +214,8 @@ TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
 // A workload in virtual time that runs one batch at a time reports no energy.
 TEST_F(EnergyTune, EndsWithTheFirstTrialWhereNoEnergyIsTold) {
   for_energy(0.1);
-  const TuneResult result = run(false);
-  EXPECT_EQ(result.status, Status::energy_unknown);
+  const tuning::TuneResult result = run(false);
+  EXPECT_EQ(result.status, advise::Status::energy_unknown);
   EXPECT_WORDS(result.message);
   EXPECT_EQ(result.trials.size(), 1u);
   EXPECT_EQ(kept.study.trials.size(), 1u);
@@ -228,7 +228,7 @@ TEST_F(EnergyTune, OfSeveralPrecisionsTheFasterIsTheAnswer) {
   }
   for (const bool takes_turns : {true, false}) {
     kept = {};
-    const TuneResult result = run(takes_turns);
+    const tuning::TuneResult result = run(takes_turns);
     ASSERT_TRUE(result.recommendation);
     const advise::Recommendation& made = *result.recommendation;
     EXPECT_EQ(made.setting.precision, "bf16");
@@ -245,13 +245,13 @@ TEST_F(EnergyTune, StoppedAfterTheFirstLimitItAnswersWithThat) {
   for_energy(0.25);
   at_limits({700, 250});
   options.loop.budget = core::Seconds(3);
-  const TuneResult result = run();
-  EXPECT_EQ(result.status, Status::budget);
+  const tuning::TuneResult result = run();
+  EXPECT_EQ(result.status, advise::Status::budget);
   ASSERT_TRUE(result.recommendation);
   EXPECT_EQ(result.recommendation->setting.power_limit_watts, 700);
   options.loop.budget.reset();
-  const TuneResult resumed = run();
-  EXPECT_EQ(resumed.status, Status::found);
+  const tuning::TuneResult resumed = run();
+  EXPECT_EQ(resumed.status, advise::Status::found);
   EXPECT_EQ(resumed.recommendation->setting.power_limit_watts, 250);
 }
 

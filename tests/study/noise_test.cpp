@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "study/memory_store.h"
-#include "study/tune.h"
+#include "tuning/tune.h"
 #include "workload/fake/fake.h"
 
 namespace sweetspot::study {
@@ -53,7 +53,7 @@ struct NoiseOfAStudy : testing::Test {
     made.memory_fixed = 1 << 20, made.memory_per_sample = 1 << 10, made.samples = 8192;
     return made;
   }
-  TuneResult run() {
+  tuning::TuneResult run() {
     MemoryWriter writer(kept);
     return tune(workload, writer, options, quiet, stop);
   }
@@ -61,12 +61,12 @@ struct NoiseOfAStudy : testing::Test {
   Kept kept;
   std::atomic<int> stop{0};
   Observer quiet;
-  TuneOptions options;
+  tuning::TuneOptions options;
   NoisyWorkload workload;
 };
 
 TEST_F(NoiseOfAStudy, IsMeasuredOnceStoredAndSaid) {
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
   EXPECT_EQ(workload.asked, 1);
   EXPECT_EQ(workload.taught.batch, 100);
@@ -74,13 +74,13 @@ TEST_F(NoiseOfAStudy, IsMeasuredOnceStoredAndSaid) {
   EXPECT_EQ(result.recommendation->batch, 2048) << "the batch is as without";
   EXPECT_NEAR(advise::times_noise_scale(*result.recommendation).value(), 20, 0.5);
   EXPECT_EQ(advise::from_json(kept.study.answer), result.recommendation);
-  const TuneResult again = run();
+  const tuning::TuneResult again = run();
   EXPECT_EQ(workload.asked, 1);
   EXPECT_EQ(again.recommendation->noise, result.recommendation->noise);
 }
 
 TEST_F(NoiseOfAStudy, DecidesTheLearningRateOfTheCommandOnly) {
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   const double rate = result.recommendation->setting.learning_rate;
   EXPECT_LT(rate, 0.001);  // far beyond the noise scale Adam's falls
   EXPECT_EQ(result.recommendation->command, "train --lr " + std::to_string(rate));
@@ -90,7 +90,7 @@ TEST_F(NoiseOfAStudy, DecidesTheLearningRateOfTheCommandOnly) {
 
 TEST_F(NoiseOfAStudy, ThatCannotBeMeasuredLeavesTheAnswer) {
   workload.fails = true;
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
   EXPECT_FALSE(result.recommendation->noise);
   EXPECT_EQ(result.recommendation->learning_rate->rule, convergence::LearningRateRule::square_root);
@@ -98,7 +98,7 @@ TEST_F(NoiseOfAStudy, ThatCannotBeMeasuredLeavesTheAnswer) {
 
 TEST_F(NoiseOfAStudy, RatesAreTriedAtHalfAndTwiceWhenAsked) {
   options.check_rate = true;
-  const TuneResult result = run();
+  const tuning::TuneResult result = run();
   const double by_rule = result.recommendation->learning_rate->by_rule;
   EXPECT_THAT(workload.rates, testing::ElementsAre(by_rule / 2, by_rule, 2 * by_rule));
   EXPECT_EQ(result.recommendation->setting.learning_rate, by_rule / 2);
@@ -111,11 +111,11 @@ TEST_F(NoiseOfAStudy, SaysThatRatesWereNotTriedWithinTheBudget) {
   options.loop.now = [&] { return core::Seconds(seconds); };
   options.loop.budget = core::Seconds(100);
   workload.on_rate = [&] { seconds += workload.rates.size() == 2 ? 100 : 1; };
-  const TuneResult half = run();
+  const tuning::TuneResult half = run();
   ASSERT_TRUE(half.recommendation);
   EXPECT_EQ(workload.rates.size(), 2u);
   EXPECT_TRUE(half.recommendation->learning_rate->tried.empty());
-  const auto says = [](const TuneResult& result, const std::string& why) {
+  const auto says = [](const tuning::TuneResult& result, const std::string& why) {
     EXPECT_THAT(result.recommendation->notes,
                 testing::Contains("--lr-check did not run to its end: " + why));
     EXPECT_THAT(result.recommendation->reasons, testing::Contains(Reason::note));

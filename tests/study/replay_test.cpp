@@ -9,7 +9,7 @@
 #include "stats/quantile.h"
 #include "stats/round_table.h"
 #include "study/memory_store.h"
-#include "study/tune.h"
+#include "tuning/tune.h"
 
 namespace sweetspot::study {
 namespace {
@@ -37,7 +37,7 @@ std::vector<fs::path> recordings() {
 struct Replayed {
   std::vector<std::int64_t> answers;
   std::vector<double> regrets;
-  int covered = 0;   // tunes whose bounds contain the true knee
+  int covered = 0;    // tunes whose bounds contain the true knee
   double widest = 0;  // of the bounds: their high end relative to their low end
 };
 
@@ -47,11 +47,11 @@ Replayed replay(const Recording& recording) {
     ReplayWorkload workload(recording, recording.rounds() * i / tunes_of_a_recording);
     tests::Kept kept;
     tests::MemoryWriter writer(kept);
-    TuneOptions options;
+    tuning::TuneOptions options;
     options.limits.min = recording.smallest(), options.limits.max = recording.largest();
     Observer nobody;
     const std::atomic<int> stop{0};
-    const TuneResult result = tune(workload, writer, options, nobody, stop);
+    const tuning::TuneResult result = tune(workload, writer, options, nobody, stop);
     if (!result.recommendation) continue;
     const advise::Recommendation& made = *result.recommendation;
     replayed.answers.push_back(made.batch);
@@ -60,8 +60,8 @@ Replayed replay(const Recording& recording) {
     const double knee = recording.true_knee(options.limits.tolerance);
     replayed.covered +=
         static_cast<double>(made.knee_low) <= knee && static_cast<double>(made.knee_high) >= knee;
-    replayed.widest = std::max(replayed.widest, static_cast<double>(made.knee_high) /
-                                                    static_cast<double>(made.knee_low));
+    replayed.widest = std::max(
+        replayed.widest, static_cast<double>(made.knee_high) / static_cast<double>(made.knee_low));
   }
   return replayed;
 }

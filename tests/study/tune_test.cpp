@@ -1,4 +1,4 @@
-#include "study/tune.h"
+#include "tuning/tune.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,8 +42,8 @@ workload::fake::Options program() {
   return options;
 }
 
-TuneOptions asked() {
-  TuneOptions options;
+tuning::TuneOptions asked() {
+  tuning::TuneOptions options;
   options.limits.max = largest;
   options.limits.memory.limit = core::GiB;
   return options;
@@ -54,11 +54,12 @@ struct Study {
   std::atomic<int> stop{0};
   Observer quiet;
 
-  TuneResult run(const TuneOptions& options, const workload::fake::Options& made = machine()) {
+  tuning::TuneResult run(const tuning::TuneOptions& options,
+                         const workload::fake::Options& made = machine()) {
     FakeWorkload workload(made);
     return run(options, workload);
   }
-  TuneResult run(const TuneOptions& options, workload::Workload& workload) {
+  tuning::TuneResult run(const tuning::TuneOptions& options, workload::Workload& workload) {
     MemoryWriter writer(kept);
     return tune(workload, writer, options, quiet, stop);
   }
@@ -81,12 +82,12 @@ std::int32_t last_round(const std::vector<trial::Trial>& trials) {
 }
 
 // The true throughput of the recommended batch, relative to the largest.
-double true_share(const TuneResult& result, std::int64_t of = largest) {
+double true_share(const tuning::TuneResult& result, std::int64_t of = largest) {
   return workload::fake::samples_per_second(machine(), result.recommendation->batch) /
          workload::fake::samples_per_second(machine(), of);
 }
 
-void expect_stored(const Study& study, const TuneResult& result) {
+void expect_stored(const Study& study, const tuning::TuneResult& result) {
   ASSERT_TRUE(result.recommendation);
   EXPECT_EQ(advise::from_json(study.kept.study.answer), result.recommendation);
   EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
@@ -95,8 +96,8 @@ void expect_stored(const Study& study, const TuneResult& result) {
 TEST(Tune, FindsTheKneeAndKeepsTrialsAndAnswer) {
   for (const auto& made : {machine(), program()}) {
     Study study;
-    const TuneResult result = study.run(asked(), made);
-    EXPECT_EQ(result.status, Status::found);
+    const tuning::TuneResult result = study.run(asked(), made);
+    EXPECT_EQ(result.status, advise::Status::found);
     expect_stored(study, result);
     EXPECT_EQ(result.recommendation->batch, right_answer);
     EXPECT_LE(result.recommendation->knee_low, true_knee);
@@ -107,7 +108,7 @@ TEST(Tune, FindsTheKneeAndKeepsTrialsAndAnswer) {
 
 TEST(Tune, WhatTakesTurnsHasRoundsAndOneTrialOfEachBatch) {
   Study study;
-  const TuneResult result = study.run(asked());
+  const tuning::TuneResult result = study.run(asked());
   const auto rounds = rounds_by_batch(result.trials);
   EXPECT_EQ(rounds.size(), result.trials.size());
   EXPECT_GE(rounds.at(result.recommendation->batch).size(), experiment::least_rounds);
@@ -121,7 +122,7 @@ TEST(Tune, DearBatchesAreInFewerRounds) {
   workload::fake::Options made = machine();
   made.fixed_seconds = 1e-3, made.per_sample_seconds = 1e-3, made.noise_share = 0.1;
   made.samples = 256;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.limits.max = 256;
   Study study;
   auto rounds = rounds_by_batch(study.run(options, made).trials);
@@ -132,7 +133,7 @@ TEST(Tune, DearBatchesAreInFewerRounds) {
 
 TEST(Tune, AProgramHasRunsInTwoPasses) {
   Study study;
-  const TuneResult result = study.run(asked(), program());
+  const tuning::TuneResult result = study.run(asked(), program());
   EXPECT_TRUE(rounds_by_batch(result.trials).empty());
   const std::int64_t answer = result.recommendation->batch;
   EXPECT_EQ(std::ranges::count(result.trials, answer,
@@ -143,10 +144,10 @@ TEST(Tune, AProgramHasRunsInTwoPasses) {
 TEST(Tune, AnAnswerThatLastsIsConfirmedOnce) {
   for (const auto& made : {machine(), program()}) {
     Study study;
-    TuneOptions options = asked();
-    options.confirm = Confirm{2000};
-    const TuneResult result = study.run(options, made);
-    EXPECT_EQ(result.status, Status::found);
+    tuning::TuneOptions options = asked();
+    options.confirm = tuning::Confirm{2000};
+    const tuning::TuneResult result = study.run(options, made);
+    EXPECT_EQ(result.status, advise::Status::found);
     expect_stored(study, result);
     EXPECT_EQ(result.recommendation->batch, right_answer);
     ASSERT_TRUE(result.recommendation->confirmation);
@@ -154,7 +155,7 @@ TEST(Tune, AnAnswerThatLastsIsConfirmedOnce) {
     EXPECT_EQ(result.recommendation->confirmation->asked, "2,000 steps");
     EXPECT_EQ(result.recommendation->confirmation->steps, 2000);
     EXPECT_THAT(result.recommendation->reasons, Contains(Reason::confirmation));
-    const TuneResult again = study.run(options, made);
+    const tuning::TuneResult again = study.run(options, made);
     EXPECT_EQ(again.trials.size(), result.trials.size());
     EXPECT_EQ(again.recommendation->confirmation, result.recommendation->confirmation);
   }
@@ -162,11 +163,25 @@ TEST(Tune, AnAnswerThatLastsIsConfirmedOnce) {
 
 TEST(Tune, AnEpochIsAllSamplesOfANativeModel) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.confirm.emplace();
-  const TuneResult result = study.run(options, program());
+  const tuning::TuneResult result = study.run(options, program());
   EXPECT_GE(result.recommendation->confirmation->steps, largest / right_answer + 1);
   EXPECT_EQ(result.recommendation->confirmation->asked, "an epoch");
+}
+
+// It ran as many updates as the epoch has micro-batches.
+TEST(Tune, AnEpochOfAGivenBatchHasAsManyUpdates) {
+  Study study;
+  tuning::TuneOptions options = asked();
+  options.facts.global_batch = 4096;
+  options.limits.max = 4096, options.limits.divisor_of = 4096;
+  options.confirm.emplace();
+  workload::fake::Options made = machine();
+  made.samples = 1 << 20;  // 256 updates, and one more
+  const tuning::TuneResult result = study.run(options, made);
+  ASSERT_GT(result.recommendation->setting.accumulation, 1);
+  EXPECT_EQ(result.recommendation->confirmation->steps, 257);
 }
 
 // Its larger batches leave no memory for an evaluation.
@@ -184,10 +199,10 @@ class EvaluatedWorkload : public workload::fake::FakeWorkload {
 
 TEST(Tune, AnEpochEndsWithTheModelsEvaluation) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.confirm.emplace();
   EvaluatedWorkload workload(program());
-  const TuneResult result = study.run(options, workload);
+  const tuning::TuneResult result = study.run(options, workload);
   EXPECT_EQ(result.recommendation->batch, 1024);
   ASSERT_TRUE(result.recommendation->confirmation);
   EXPECT_TRUE(result.recommendation->confirmation->confirmed);
@@ -198,8 +213,8 @@ TEST(Tune, AnEpochEndsWithTheModelsEvaluation) {
 
 TEST(Tune, StepsAreConfirmedWithoutAnEvaluation) {
   Study study;
-  TuneOptions options = asked();
-  options.confirm = Confirm{200};
+  tuning::TuneOptions options = asked();
+  options.confirm = tuning::Confirm{200};
   EvaluatedWorkload workload(program());
   EXPECT_TRUE(study.run(options, workload).recommendation->confirmation->confirmed);
   EXPECT_THAT(workload.evaluated, testing::IsEmpty());
@@ -209,9 +224,9 @@ TEST(Tune, WhatDoesNotLastIsSteppedDownFrom) {
   workload::fake::Options made = program();
   made.out_of_memory_above = 1500, made.out_of_memory_at_step = 1200;
   Study study;
-  TuneOptions options = asked();
-  options.confirm = Confirm{1500};
-  const TuneResult result = study.run(options, made);
+  tuning::TuneOptions options = asked();
+  options.confirm = tuning::Confirm{1500};
+  const tuning::TuneResult result = study.run(options, made);
   EXPECT_EQ(result.recommendation->batch, 1024);
   ASSERT_TRUE(result.recommendation->confirmation);
   EXPECT_TRUE(result.recommendation->confirmation->confirmed);
@@ -222,14 +237,14 @@ TEST(Tune, WhatDoesNotLastIsSteppedDownFrom) {
 
 TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
   Study study;
-  const TuneResult before = study.run(asked(), program());
-  TuneOptions options = asked();
-  options.confirm = Confirm{2000};
+  const tuning::TuneResult before = study.run(asked(), program());
+  tuning::TuneOptions options = asked();
+  options.confirm = tuning::Confirm{2000};
   HookedWorkload workload(program(), [&](std::int64_t step) {
     if (step == 1000) study.stop = 2;
   });
-  const TuneResult result = study.run(options, workload);
-  EXPECT_EQ(result.status, Status::stopped);
+  const tuning::TuneResult result = study.run(options, workload);
+  EXPECT_EQ(result.status, advise::Status::stopped);
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->batch, before.recommendation->batch);
   EXPECT_EQ(result.trials.size(), before.trials.size());
@@ -240,12 +255,12 @@ TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
 TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
   for (const auto& made : {machine(), program()}) {
     Study study;
-    const TuneResult first = study.run(asked(), made);
+    const tuning::TuneResult first = study.run(asked(), made);
     const std::string answer = study.kept.study.answer;
     HookedWorkload again(made, {});
-    const TuneResult second = study.run(asked(), again);
+    const tuning::TuneResult second = study.run(asked(), again);
     EXPECT_EQ(again.steps(), 0);
-    EXPECT_EQ(second.status, Status::found);
+    EXPECT_EQ(second.status, advise::Status::found);
     EXPECT_EQ(second.resumed, first.trials.size());
     EXPECT_EQ(second.trials.size(), first.trials.size());
     EXPECT_EQ(second.recommendation, first.recommendation);
@@ -273,10 +288,10 @@ struct PoweredMachine : telemetry::Machine {
 TEST(Tune, EnergyIsReadOnceWhenTheRoundsAreOver) {
   PoweredMachine powered;
   powered.reading_interval_seconds = 0;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.machine = &powered;
   Study study;
-  const TuneResult first = study.run(options);
+  const tuning::TuneResult first = study.run(options);
   const auto has_energy = [](const trial::Trial& trial) { return trial.energy_joules.has_value(); };
   EXPECT_GT(std::ranges::count_if(first.trials, has_energy), 0);
   HookedWorkload again(machine(), {});
@@ -306,11 +321,11 @@ struct StarvedMachine final : telemetry::Machine {
 
 TEST(Tune, AStarvedMachineMeasuresAFakeAsAnyOther) {
   StarvedMachine starved;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   Study here, there;
-  const TuneResult usual = here.run(options);
+  const tuning::TuneResult usual = here.run(options);
   options.machine = &starved;
-  const TuneResult result = there.run(options);
+  const tuning::TuneResult result = there.run(options);
   EXPECT_EQ(result.recommendation->batch, usual.recommendation->batch);
   EXPECT_EQ(rounds_by_batch(result.trials), rounds_by_batch(usual.trials));
 }
@@ -345,13 +360,13 @@ TEST(Tune, ProgramsCutAnywhereEndWithTheSameAnswer) {
   workload::fake::Options repeatable = program();
   repeatable.noise_share = 0;  // the second run of a batch would be the first of a resumed study
   Study whole;
-  const TuneResult truth = whole.run(asked(), repeatable);
+  const tuning::TuneResult truth = whole.run(asked(), repeatable);
   ASSERT_GT(truth.trials.size(), 5u);
   for (std::size_t cut = 0; cut < truth.trials.size(); ++cut) {
     Study study;
     study.kept.study.trials.assign(truth.trials.begin(),
                                    truth.trials.begin() + static_cast<std::ptrdiff_t>(cut));
-    const TuneResult resumed = study.run(asked(), repeatable);
+    const tuning::TuneResult resumed = study.run(asked(), repeatable);
     EXPECT_EQ(resumed.recommendation->setting, truth.recommendation->setting) << cut;
     EXPECT_EQ(resumed.trials.size(), truth.trials.size());
   }
@@ -369,12 +384,12 @@ TEST(Tune, MoreBudgetMakesItSurerAndItSaysWhetherItChanged) {
   double regret_before = 0, regret_after = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Study study;
-    TuneOptions options = asked();
+    tuning::TuneOptions options = asked();
     options.loop.budget = core::Seconds(2);
-    const TuneResult first = study.run(options, noisy(seed));
+    const tuning::TuneResult first = study.run(options, noisy(seed));
     ASSERT_TRUE(first.recommendation);
     options.loop.budget = core::Seconds(20);
-    const TuneResult second = study.run(options, noisy(seed));
+    const tuning::TuneResult second = study.run(options, noisy(seed));
     expect_stored(study, second);
     EXPECT_GT(last_round(second.trials), last_round(first.trials));
     EXPECT_EQ(second.resumed, first.trials.size());
@@ -393,14 +408,14 @@ TEST(Tune, MoreBudgetMakesItSurerAndItSaysWhetherItChanged) {
 
 TEST(Tune, AnAnswerThatIsClearlyWorseIsGivenUpAndThatIsSaid) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.loop.budget = core::Seconds(2);
-  TuneResult first = study.run(options, noisy(1));
+  tuning::TuneResult first = study.run(options, noisy(1));
   ASSERT_TRUE(first.recommendation);
   first.recommendation->batch = first.recommendation->setting.batch = 1;
   study.kept.study.answer = advise::to_json(*first.recommendation);
   options.loop.budget = core::Seconds(4);
-  const TuneResult second = study.run(options, noisy(1));
+  const tuning::TuneResult second = study.run(options, noisy(1));
   EXPECT_GT(second.recommendation->batch, 1);
   EXPECT_EQ(second.recommendation->previous_batch, 1);
   EXPECT_EQ(std::ranges::count(second.recommendation->reasons, Reason::changed), 1);
@@ -411,8 +426,8 @@ TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
   HookedWorkload workload(machine(), [&](std::int64_t step) {
     if (step == 800) study.stop = 1;
   });
-  const TuneResult result = study.run(asked(), workload);
-  EXPECT_EQ(result.status, Status::stopped);
+  const tuning::TuneResult result = study.run(asked(), workload);
+  EXPECT_EQ(result.status, advise::Status::stopped);
   EXPECT_GT(workload.steps(), 801);
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
@@ -433,8 +448,8 @@ TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
     HookedWorkload workload(machine(), [&](std::int64_t step) {
       if (step == at) study.stop = 2;
     });
-    const TuneResult result = study.run(asked(), workload);
-    EXPECT_EQ(result.status, Status::stopped);
+    const tuning::TuneResult result = study.run(asked(), workload);
+    EXPECT_EQ(result.status, advise::Status::stopped);
     EXPECT_EQ(workload.steps(), at + 1);
     expect_stored(study, result);
     EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
@@ -444,8 +459,8 @@ TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
     }
     // It resumes, and ends as if nothing had happened.
     study.stop = 0;
-    const TuneResult resumed = study.run(asked());
-    EXPECT_EQ(resumed.status, Status::found);
+    const tuning::TuneResult resumed = study.run(asked());
+    EXPECT_EQ(resumed.status, advise::Status::found);
     EXPECT_EQ(resumed.recommendation->batch, right_answer) << at;
     EXPECT_EQ(resumed.recommendation->cut_short, advise::CutShort::no);
     for (const auto& [batch, rounds] : rounds_by_batch(resumed.trials))
@@ -456,8 +471,8 @@ TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
 TEST(Tune, APressBeforeTheFirstBlockLeavesNothing) {
   Study study;
   HookedWorkload workload(machine(), [&](std::int64_t) { study.stop = 2; });
-  const TuneResult result = study.run(asked(), workload);
-  EXPECT_EQ(result.status, Status::stopped);
+  const tuning::TuneResult result = study.run(asked(), workload);
+  EXPECT_EQ(result.status, advise::Status::stopped);
   EXPECT_FALSE(result.recommendation);
   EXPECT_TRUE(study.kept.study.trials.empty());
   EXPECT_WORDS(result.message);
@@ -471,8 +486,8 @@ TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
       if (study.kept.study.trials.size() == 1 && at == 0) at = step;
       if (at > 0) study.stop = presses;
     });
-    const TuneResult result = study.run(asked(), workload);
-    EXPECT_EQ(result.status, Status::stopped);
+    const tuning::TuneResult result = study.run(asked(), workload);
+    EXPECT_EQ(result.status, advise::Status::stopped);
     EXPECT_EQ(result.trials.size(), presses == 1 ? 2u : 1u);
     if (presses == 1) expect_stored(study, result);
     // One batch alone has nothing to be compared with.
@@ -489,11 +504,11 @@ TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
   workload::fake::Options made = machine();
   made.out_of_memory_above = 3000;
   made.out_of_memory_at_step = 8;  // after its first block
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.limits.memory.limit.reset();
   Study study;
-  const TuneResult result = study.run(options, made);
-  EXPECT_EQ(result.status, Status::found);
+  const tuning::TuneResult result = study.run(options, made);
+  EXPECT_EQ(result.status, advise::Status::found);
   expect_stored(study, result);
   EXPECT_LE(result.recommendation->batch, 3000);
   EXPECT_GT(true_share(result, 3000), 0.94);
@@ -512,12 +527,12 @@ TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
 TEST(Tune, TheBudgetsEndLeavesTheBestKnown) {
   for (const auto& made : {machine(), program()}) {
     Study study;
-    TuneOptions options = asked();
+    tuning::TuneOptions options = asked();
     int asks = 0;
     options.loop.budget = core::Seconds(10);
     options.loop.now = [&] { return core::Seconds(++asks < 20 ? 0 : 11); };
-    const TuneResult result = study.run(options, made);
-    EXPECT_EQ(result.status, Status::budget);
+    const tuning::TuneResult result = study.run(options, made);
+    EXPECT_EQ(result.status, advise::Status::budget);
     expect_stored(study, result);
     EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::budget);
     EXPECT_EQ(result.recommendation->budget_seconds, 10);
@@ -528,10 +543,10 @@ TEST(Tune, TheBudgetsEndLeavesTheBestKnown) {
 TEST(Tune, ABudgetIsKeptTo) {
   for (const double budget : {1.0, 5.0, 40.0}) {
     Study study;
-    TuneOptions options = asked();
+    tuning::TuneOptions options = asked();
     options.loop.budget = core::Seconds(budget);
     FakeWorkload workload(noisy(3));
-    const TuneResult result = study.run(options, workload);
+    const tuning::TuneResult result = study.run(options, workload);
     EXPECT_TRUE(result.recommendation);
     // The coarse scan and the last round come on top.
     EXPECT_LE(workload.seconds_passed(), budget + 3) << budget;
@@ -541,16 +556,16 @@ TEST(Tune, ABudgetIsKeptTo) {
 TEST(Tune, WithoutABudgetItEndsByItself) {
   FakeWorkload workload(noisy(3));
   Study study;
-  EXPECT_EQ(study.run(asked(), workload).status, Status::found);
+  EXPECT_EQ(study.run(asked(), workload).status, advise::Status::found);
   EXPECT_LE(workload.seconds_passed(), experiment::cpu_limit_seconds + 3);
 }
 
 TEST(Tune, ABudgetThatEndsAtOnceSaysSo) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.loop.budget = core::Seconds(0);
-  const TuneResult result = study.run(options);
-  EXPECT_EQ(result.status, Status::budget);
+  const tuning::TuneResult result = study.run(options);
+  EXPECT_EQ(result.status, advise::Status::budget);
   EXPECT_FALSE(result.recommendation);
   EXPECT_WORDS(result.message);
 }
@@ -559,8 +574,8 @@ TEST(Tune, AStoreThatFailsEndsItWithItsSentence) {
   for (const auto& made : {machine(), program()}) {
     Study study;
     study.kept.room = 2;
-    const TuneResult result = study.run(asked(), made);
-    EXPECT_EQ(result.status, Status::store_failed);
+    const tuning::TuneResult result = study.run(asked(), made);
+    EXPECT_EQ(result.status, advise::Status::store_failed);
     EXPECT_EQ(result.message, "the disk is full");
     EXPECT_LE(study.kept.study.trials.size(), 2u);
     EXPECT_GT(result.trials.size(), 2u);
@@ -585,8 +600,8 @@ TEST(Tune, ALostDeviceEndsItWithWhatIsKnown) {
   for (const auto& made : {machine(), program()}) {
     Study study;
     LosesItsDevice workload(made, 3);
-    const TuneResult result = study.run(asked(), workload);
-    EXPECT_EQ(result.status, Status::device_lost);
+    const tuning::TuneResult result = study.run(asked(), workload);
+    EXPECT_EQ(result.status, advise::Status::device_lost);
     EXPECT_EQ(result.message, "the GPU was lost; look at nvidia-smi");
     EXPECT_EQ(study.kept.study.trials.size(), 3u) << "what was done is kept, the lost one is not";
     EXPECT_EQ(study.kept.study.trials[0].device, "cuda:0");
@@ -597,27 +612,27 @@ TEST(Tune, ALostDeviceEndsItWithWhatIsKnown) {
 
 TEST(Tune, NothingFitsIsToldWithoutARun) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.limits.memory.limit = 1000;
-  const TuneResult result = study.run(options);
-  EXPECT_EQ(result.status, Status::nothing_feasible);
+  const tuning::TuneResult result = study.run(options);
+  EXPECT_EQ(result.status, advise::Status::nothing_feasible);
   EXPECT_TRUE(result.trials.empty());
   EXPECT_WORDS(result.message);
 }
 
 TEST(Tune, NeverLaunchesWhatIsPredictedNotToFit) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.limits.memory.limit = core::MiB + 500 * core::KiB;
   for (const trial::Trial& trial : study.run(options).trials) EXPECT_LE(trial.setting.batch, 500);
 }
 
 TEST(Tune, MaxBatchIsTheLargestThatFits) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.limits.objective = search::Objective::max_batch;
   options.limits.memory.limit = core::MiB + 500 * core::KiB;
-  const TuneResult result = study.run(options);
+  const tuning::TuneResult result = study.run(options);
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->batch, 500);
 }
@@ -635,11 +650,11 @@ TEST(Tune, ALimitHoldsForTheRunThatIsRecommended) {
   for (const search::Objective objective :
        {search::Objective::max_batch, search::Objective::throughput}) {
     Study study;
-    TuneOptions options = asked();
+    tuning::TuneOptions options = asked();
     options.limits.objective = objective;
     options.limits.memory.limit = 2 * (core::MiB + 500 * core::KiB);
     Evaluating workload(machine());
-    const TuneResult result = study.run(options, workload);
+    const tuning::TuneResult result = study.run(options, workload);
     ASSERT_TRUE(result.recommendation);
     EXPECT_LE(*workload.predict_run(result.recommendation->setting), *options.limits.memory.limit);
     EXPECT_EQ(result.recommendation->memory_bytes,
@@ -654,7 +669,7 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   workload::fake::Options waiting = machine();
   waiting.data_wait_share = 0.5;
   Study study;
-  const TuneResult result = study.run(asked(), waiting);
+  const tuning::TuneResult result = study.run(asked(), waiting);
   ASSERT_TRUE(result.facts.loader_check);
   EXPECT_GT(result.facts.loader_check->workers, 1);
   const auto is_check = [&](const trial::Trial& trial) { return trial.setting.workers > 1; };
@@ -662,7 +677,7 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   // The fake waits equally long with any number of workers: the advice does not help and is not
   // given.
   EXPECT_EQ(result.recommendation->setting.workers, 1);
-  const TuneResult again = study.run(asked(), waiting);
+  const tuning::TuneResult again = study.run(asked(), waiting);
   EXPECT_EQ(again.trials.size(), result.trials.size());
   EXPECT_TRUE(again.facts.loader_check);
 }
@@ -677,7 +692,7 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   waiting.data_wait_share = 0.5;
   Study study;
   Loaderless workload(waiting);
-  const TuneResult result = study.run(asked(), workload);
+  const tuning::TuneResult result = study.run(asked(), workload);
   EXPECT_FALSE(result.facts.loader_check);
   for (const trial::Trial& trial : result.trials) EXPECT_EQ(trial.setting.workers, 1);
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loader)));
@@ -697,9 +712,9 @@ struct Weak : FakeWorkload {
 TEST(Tune, SaysThatAKernelOfOursIsSlowAtTheAnswer) {
   Study study;
   Weak workload(machine());
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.operations_roofline = {1e9, std::nullopt};
-  const TuneResult result = study.run(options, workload);
+  const tuning::TuneResult result = study.run(options, workload);
   ASSERT_TRUE(result.recommendation);
   EXPECT_EQ(workload.looked_at, std::vector{result.recommendation->batch}) << "once";
   ASSERT_TRUE(result.recommendation->slow_kernel);
@@ -711,7 +726,7 @@ TEST(Tune, SaysThatAKernelOfOursIsSlowAtTheAnswer) {
 TEST(Tune, KernelsAreNotJudgedWhereTheMachineIsNotKnown) {
   Study study;
   Weak workload(machine());
-  const TuneResult result = study.run(asked(), workload);
+  const tuning::TuneResult result = study.run(asked(), workload);
   EXPECT_TRUE(workload.looked_at.empty());
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::slow_kernel)));
 }
@@ -725,21 +740,21 @@ TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
   };
   Study study;
   Unwilling workload(machine());
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.operations_roofline = {1e9, std::nullopt};
-  const TuneResult result = study.run(options, workload);
-  EXPECT_EQ(result.status, Status::found);
+  const tuning::TuneResult result = study.run(options, workload);
+  EXPECT_EQ(result.status, advise::Status::found);
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::slow_kernel)));
 }
 
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.facts.global_batch = 3000;
   options.limits.max = 3000, options.limits.divisor_of = 3000;
   workload::fake::Options made = machine();
   made.per_sample_seconds = 1e-4;  // the knee is at 243: of 3,000's divisors, 250 comes next
-  const TuneResult result = study.run(options, made);
+  const tuning::TuneResult result = study.run(options, made);
   expect_stored(study, result);
   for (const trial::Trial& trial : result.trials) {
     EXPECT_EQ(trial.setting.batch, 3000);
@@ -758,10 +773,10 @@ TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
 TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
   workload::fake::Options slow_loading = machine();
   slow_loading.load_seconds_per_sample = 2.9e-5;  // three workers hide it behind 1e-5 of compute
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.most_workers = 16;
   Study study;
-  const TuneResult result = study.run(options, slow_loading);
+  const tuning::TuneResult result = study.run(options, slow_loading);
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->setting.workers, 4);
   ASSERT_TRUE(result.recommendation->worker_search);
@@ -771,7 +786,7 @@ TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
 }
 
 TEST(Tune, WorkersAreLeftAloneWhereLoadingIsHidden) {
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.most_workers = 16;
   workload::fake::Options made = machine();
   made.data_wait_share = 0.01;
@@ -782,11 +797,11 @@ TEST(Tune, WorkersAreLeftAloneWhereLoadingIsHidden) {
 
 TEST(Tune, TheAnswersCommandTrainsAtItsSetting) {
   Study study;
-  TuneOptions options = asked();
+  tuning::TuneOptions options = asked();
   options.command = [](const trial::Setting& setting) {
     return "train --batch " + std::to_string(setting.batch);
   };
-  const TuneResult result = study.run(options);
+  const tuning::TuneResult result = study.run(options);
   EXPECT_EQ(result.recommendation->command, "train --batch 2048");
   expect_stored(study, result);
 }
@@ -824,9 +839,9 @@ class Deaf : public FakeWorkload {
 TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
   Deaf deaf(program(), [](std::int64_t) { return 64; });
   Study study;
-  TuneOptions options = asked();
-  const TuneResult result = study.run(options, deaf);
-  EXPECT_EQ(result.status, Status::batch_unconfirmed);
+  tuning::TuneOptions options = asked();
+  const tuning::TuneResult result = study.run(options, deaf);
+  EXPECT_EQ(result.status, advise::Status::batch_unconfirmed);
   EXPECT_FALSE(result.recommendation);
   ASSERT_TRUE(result.doubt);
   EXPECT_EQ(result.doubt->handover, "as argument 3");
@@ -836,16 +851,16 @@ TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
   EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
   // If the user says that it arrives, nothing is measured again.
   HookedWorkload known(program(), {});
-  const TuneResult second = study.run(options, known);
-  EXPECT_EQ(second.status, Status::found);
+  const tuning::TuneResult second = study.run(options, known);
+  EXPECT_EQ(second.status, advise::Status::found);
   EXPECT_EQ(second.resumed, result.trials.size());
 }
 
 TEST(Tune, AProgramThatUsesItsBatchIsNotAsked) {
   Deaf heard(program(), [](std::int64_t batch) { return batch; });
   Study study;
-  const TuneResult result = study.run(asked(), heard);
-  EXPECT_EQ(result.status, Status::found);
+  const tuning::TuneResult result = study.run(asked(), heard);
+  EXPECT_EQ(result.status, advise::Status::found);
   EXPECT_EQ(result.recommendation->batch, right_answer);
 }
 
@@ -855,8 +870,8 @@ TEST(Tune, APlateauOfItsStepsIsNoClamp) {
     return batch <= 256 || batch > 1024 ? batch : std::int64_t{256};
   });
   Study study;
-  const TuneResult result = study.run(asked(), resting);
-  ASSERT_EQ(result.status, Status::found);
+  const tuning::TuneResult result = study.run(asked(), resting);
+  ASSERT_EQ(result.status, advise::Status::found);
   EXPECT_FALSE(result.recommendation->clamp_batch);
   EXPECT_GT(result.recommendation->batch, 256);
   for (const trial::Trial& trial : study.kept.study.trials)
@@ -866,8 +881,8 @@ TEST(Tune, APlateauOfItsStepsIsNoClamp) {
 TEST(Tune, NoBatchAboveAClampIsRecommended) {
   Deaf deaf(program(), [](std::int64_t batch) { return std::min<std::int64_t>(batch, 512); });
   Study study;
-  const TuneResult result = study.run(asked(), deaf);
-  ASSERT_EQ(result.status, Status::found);
+  const tuning::TuneResult result = study.run(asked(), deaf);
+  ASSERT_EQ(result.status, advise::Status::found);
   EXPECT_LE(result.recommendation->batch, 512);
   EXPECT_EQ(result.recommendation->clamp_batch, 512);
   EXPECT_THAT(result.recommendation->reasons, Contains(Reason::clamped));
@@ -878,7 +893,7 @@ TEST(Tune, NoBatchAboveAClampIsRecommended) {
   }
   // If the user says that there is no clamp, all of it counts.
   HookedWorkload known(program(), {});
-  const TuneResult second = study.run(asked(), known);
+  const tuning::TuneResult second = study.run(asked(), known);
   EXPECT_EQ(second.resumed, result.trials.size());
   EXPECT_FALSE(second.recommendation->clamp_batch);
   EXPECT_GT(second.recommendation->rows.back().batch, 512);

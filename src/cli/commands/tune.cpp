@@ -1,4 +1,4 @@
-#include "study/tune.h"
+#include "tuning/tune.h"
 
 #include <fmt/format.h>
 
@@ -91,7 +91,7 @@ study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int 
   return terms;
 }
 
-report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& result,
+report::Answer answer_of(const StudyWorkload& opened, const tuning::TuneResult& result,
                          const store::Writer& writer) {
   report::Answer answer;
   answer.study = std::to_string(writer.study().id);
@@ -108,7 +108,7 @@ report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& r
   return answer;
 }
 
-int exit_code(const study::TuneResult& result) {
+int exit_code(const tuning::TuneResult& result) {
   switch (result.status) {
     case advise::Status::found:
       return 0;
@@ -163,7 +163,7 @@ int tune(const TuneFlags& flags, Output& output) {
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened = open_workload(flags.study);
-  study::TuneOptions options;
+  tuning::TuneOptions options;
   options.limits = limits_of(flags, opened);
   options.base = opened.base;
   options.facts.roofline = opened.roofline;
@@ -231,14 +231,14 @@ int tune(const TuneFlags& flags, Output& output) {
   } else {
     writer = open_study(*store, study_key, opened, flags.study);
   }
-  study::TuneResult result;
+  tuning::TuneResult result;
   {
     LiveStudy live({"tuning " + opened.title,
                     flags.study.precision,
                     {},
                     options.limits.tolerance,
                     flags.study.verbose});
-    result = study::tune(*workload, *writer, options, live, CountSignals::presses());
+    result = tuning::tune(*workload, *writer, options, live, CountSignals::presses());
   }
   opened.workload->release();
   if (flags.target.target && result.recommendation &&

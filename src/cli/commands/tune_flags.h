@@ -10,7 +10,7 @@
 #include "cli/plan_ranks.h"
 #include "cli/ranks.h"
 #include "search/search.h"
-#include "study/answer_checks.h"
+#include "tuning/answer_checks.h"
 
 namespace sweetspot::cli {
 
@@ -20,7 +20,7 @@ struct TuneFlags {
   search::Objective objective = search::Objective::throughput;
   std::int64_t min = 1, multiple_of = 1;
   std::optional<std::int64_t> max, global_batch, repeat;
-  std::optional<study::Confirm> confirm;
+  std::optional<tuning::Confirm> confirm;
   std::optional<double> slower_at_most;
   std::string precisions;
   const CLI::Option* tolerance = nullptr;

@@ -24,8 +24,8 @@ namespace sweetspot::cli {
 namespace {
 
 // Doublings from the smallest batch, as long as they fit and their speed is known.
-std::vector<std::int64_t> batches_of(const study::TuneOptions& tuned,
-                                     const study::TuneResult& speeds,
+std::vector<std::int64_t> batches_of(const tuning::TuneOptions& tuned,
+                                     const tuning::TuneResult& speeds,
                                      const workload::Training& training,
                                      const std::optional<std::int64_t>& asked_max) {
   const search::Limits& limits = speeds.facts.limits;
@@ -97,7 +97,7 @@ std::string way_out(const TargetFlags& flags, bool of_program) {
 }  // namespace
 
 int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
-                   const study::TuneOptions& tuned, const study::TuneResult& speeds,
+                   const tuning::TuneOptions& tuned, const tuning::TuneResult& speeds,
                    const std::optional<std::int64_t>& asked_max, bool leaves_report,
                    store::Store& store, Output& output) {
   StudyWorkload opened = open_training(study);

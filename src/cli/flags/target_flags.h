@@ -6,8 +6,8 @@
 #include "advise/advise.h"
 #include "cli/flags/study_flags.h"
 #include "convergence/learning_rate_rule.h"
-#include "study/tune.h"
 #include "trial/target.h"
+#include "tuning/tune.h"
 
 namespace sweetspot::cli {
 
@@ -58,7 +58,7 @@ bool read_target(const std::string& goal, TargetFlags& flags);
 // After the speeds are known: predicts and trains, prints the answer, and returns the exit code.
 // `asked_max`: --max, if given.
 int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
-                   const study::TuneOptions& tuned, const study::TuneResult& speeds,
+                   const tuning::TuneOptions& tuned, const tuning::TuneResult& speeds,
                    const std::optional<std::int64_t>& asked_max, bool leaves_report,
                    store::Store& store, Output& output);
 

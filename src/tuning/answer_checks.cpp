@@ -1,4 +1,4 @@
-#include "study/answer_checks.h"
+#include "tuning/answer_checks.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,16 +6,11 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "stats/experiment.h"
 #include "study/search_axis.h"
 
-namespace sweetspot::study {
+namespace sweetspot::tuning {
 namespace {
-
-// What the rounds leave of 20 seconds on a CPU, and of 8 on a GPU.
-constexpr core::Seconds cpu_noise_time{1.6}, gpu_noise_time{0.6};
-// Per run at a learning rate.
-constexpr double rate_seconds = 3;
-constexpr std::int64_t least_rate_steps = 20, most_rate_steps = 2000;
 
 // The answer does not depend on what cannot be measured in addition.
 template <class Measure>
@@ -30,29 +25,35 @@ auto unless_it_fails(Loop& loop, Measure measure) -> decltype(measure()) {
   return std::nullopt;
 }
 
+core::Seconds within_budget(const Loop& loop, core::Seconds time) {
+  return loop.options().budget ? std::min(time, *loop.options().budget - loop.spent()) : time;
+}
+
 }  // namespace
 
 std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload& workload,
                                                   const advise::Recommendation& made,
                                                   const advise::LearningRateBase& base) {
   if (!loop.may_go_on()) return std::nullopt;
-  core::Seconds time = workload.device() == "cpu" ? cpu_noise_time : gpu_noise_time;
-  if (loop.options().budget) time = std::min(time, *loop.options().budget - loop.spent());
+  constexpr double share_of_time = 0.1;  // of the rounds', in addition
+  const core::Seconds time(share_of_time * experiment::limit_seconds(workload.device() != "cpu"));
   trial::Setting setting = made.setting;
   setting.batch =
       std::min({base.batch, made.setting.batch, workload.samples().value_or(base.batch)});
   setting.accumulation = 1;
   setting.learning_rate = base.rate;
   return unless_it_fails(loop, [&] {
-    return workload.gradient_noise(setting, made.setting.micro_batch(), time, loop.stop());
+    return workload.gradient_noise(setting, made.setting.micro_batch(), within_budget(loop, time),
+                                   loop.stop());
   });
 }
 
 std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
                                        const advise::Recommendation& made) {
   const double per_second = made.samples_per_second / static_cast<double>(made.setting.batch);
-  const auto steps = std::clamp(static_cast<std::int64_t>(rate_seconds * per_second),
-                                least_rate_steps, most_rate_steps);
+  constexpr std::int64_t least_steps = 20;  // their losses are compared
+  const auto steps = std::max(
+      least_steps, static_cast<std::int64_t>(loop.options().measure.max_time.count() * per_second));
   std::vector<trial::RateRun> runs;
   for (const double factor : {0.5, 1., 2.}) {
     if (!loop.may_go_on()) return {};
@@ -68,28 +69,21 @@ std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
 
 std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& workload,
                                             const advise::Recommendation& made) {
-  constexpr core::Seconds usual_time{3};
   if (!loop.may_go_on()) return std::nullopt;
-  core::Seconds time = usual_time;
-  if (loop.options().budget) time = std::min(time, *loop.options().budget - loop.spent());
-  try {
-    return workload.scaling(made.setting, time, loop.stop());
-  } catch (const core::DeviceLost& lost) {
-    loop.device_lost(lost.what());
-  } catch (const core::OutOfMemory&) {  // the answer does not depend on it
-  } catch (const std::bad_alloc&) {
-  }
-  return std::nullopt;
+  return unless_it_fails(loop, [&] {
+    return workload.scaling(made.setting, within_budget(loop, loop.options().measure.max_time),
+                            loop.stop());
+  });
 }
 
 namespace {
 
 // To the program's own end, if nothing shows what an epoch is.
-std::int64_t updates_of_epoch(const workload::Workload& workload, std::int64_t size,
+std::int64_t updates_of_epoch(const workload::Workload& workload, std::int64_t batch,
                               std::optional<std::int64_t> steps_of_program) {
   // One more than an epoch has, so that everything between two epochs is run.
   if (steps_of_program) return *steps_of_program + 1;
-  if (const auto samples = workload.samples()) return (*samples + size - 1) / size + 1;
+  if (const auto samples = workload.samples()) return (*samples + batch - 1) / batch + 1;
   return std::numeric_limits<std::int64_t>::max();
 }
 
@@ -117,11 +111,10 @@ std::string words(const Confirm& confirm) {
 
 std::optional<trial::Trial> run_to_confirm(Loop& loop, workload::Workload& workload,
                                            const Confirm& confirm, const trial::Setting& setting,
-                                           std::int64_t size,
                                            std::optional<std::int64_t> steps_of_epoch) {
   measure::MeasureOptions options = loop.options().measure;
   options.updates =
-      confirm.steps ? *confirm.steps : updates_of_epoch(workload, size, steps_of_epoch);
+      confirm.steps ? *confirm.steps : updates_of_epoch(workload, setting.batch, steps_of_epoch);
   // No time limit.
   options.max_time = core::Seconds(std::numeric_limits<double>::max());
   options.max_steps = std::numeric_limits<std::int64_t>::max();
@@ -134,14 +127,9 @@ std::optional<trial::Trial> run_to_confirm(Loop& loop, workload::Workload& workl
 
 namespace {
 
-// Less than this is noise, or not worth another process.
-constexpr double worth_more_workers = 1.05;
-// Share of a step's time: below it no worker can gain enough.
-constexpr double short_wait_share = 0.05;
-
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
           const advise::Facts& facts) {
-  const auto bytes = predictor(workload, {setting, {}})(setting.batch);
+  const auto bytes = study::predictor(workload, {setting, {}})(setting.batch);
   return !bytes || !facts.limits.memory.limit || *bytes <= *facts.limits.memory.limit;
 }
 
@@ -191,17 +179,17 @@ advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int 
   advise::WorkerSearch search;
   search.workers = setting.workers;
   search.tried.push_back({setting.batch, setting.workers, speed});
-  if (advise::data_wait_share(chosen).value_or(1) < short_wait_share) return search;
+  if (advise::data_wait_share(chosen).value_or(1) < experiment::noticeable_share) return search;
   while (setting.workers < most_workers) {
     setting.workers = std::min(std::max(1, 2 * setting.workers), most_workers);
     const trial::Trial* trial = trial_of(loop, setting);
     if (!trial || !trial->samples_per_second) break;
     const double now = trial->samples_per_second->mean;
     search.tried.push_back({setting.batch, setting.workers, now});
-    if (now < worth_more_workers * speed) break;
+    if (now < (1 + experiment::noticeable_share) * speed) break;
     search.workers = setting.workers, speed = now;
   }
   return search;
 }
 
-}  // namespace sweetspot::study
+}  // namespace sweetspot::tuning

@@ -1,4 +1,4 @@
-#include "study/tune.h"
+#include "tuning/tune.h"
 
 #include <fmt/format.h>
 
@@ -9,18 +9,16 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "search/evidence.h"
-#include "study/answer_checks.h"
 #include "study/batch_use_check.h"
 #include "study/rounds.h"
 #include "study/search_axis.h"
+#include "tuning/answer_checks.h"
 
-namespace sweetspot::study {
+namespace sweetspot::tuning {
 namespace {
 
 using advise::CutShort;
-
-// A search that has not ended after this many trials never will.
-constexpr std::size_t most_trials = 100;
+using study::Axis;
 
 // The trial of a batch with the most complete phases.
 const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
@@ -33,7 +31,7 @@ const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64
 class Tuning {
  public:
   Tuning(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
-         Observer& observer, const std::atomic<int>& stop)
+         study::Observer& observer, const std::atomic<int>& stop)
       : workload_(workload),
         options_(options),
         limits_(options.limits),
@@ -82,13 +80,11 @@ class Tuning {
       result.message = advise::nothing_feasible_words(curve(), limits_, predict());
     else if (!result.recommendation)
       result.message = advise::nothing_known_words(curve(), loop_.cut_off());
-    else if (result.status == Status::found)
-      result.message.clear();
   }
 
   Axis& axis() { return axes_[now_]; }
   std::vector<trial::Trial> curve() { return axis().on(loop_.trials()); }
-  search::Predict predict() { return predictor(workload_, axis()); }
+  search::Predict predict() { return study::predictor(workload_, axis()); }
 
   void search_variants(TuneResult& result) {
     std::vector<trial::Setting> variants = options_.variants;
@@ -96,12 +92,12 @@ class Tuning {
     for (const trial::Setting& variant : variants) {
       now_ = axes_.size();
       axes_.push_back({variant, facts_.global_batch});
-      arrival_ = BatchUseCheck(workload_);
-      result.message = search();
+      arrival_ = study::BatchUseCheck(workload_);
+      search();
       arrival_.settle();
       look_for_the_batch();
       result.doubt = arrival_.doubt();
-      if (options_.most_workers && !result.doubt) search_for_workers(result.message);
+      if (options_.most_workers && !result.doubt) search_for_workers();
       if (result.doubt || energy_is_unknown() || !loop_.may_go_on()) return;
     }
   }
@@ -125,32 +121,26 @@ class Tuning {
   // What is measured on the current axis. With less power steps take longer, and their fixed cost
   // counts for less: nothing far beyond the first answer is worth a run at another power limit.
   search::Limits limits_of_search() {
-    constexpr std::int64_t most_below = 4, most_above = 2;
     search::Limits limits = limits_on(axis());
     const Axis& first = axes_.front();
     if (now_ == 0 || first.base.precision != axis().base.precision ||
         limits.objective != search::Objective::energy)
       return limits;
-    const auto known =
-        search::decide(first.on(loop_.trials()), limits_on(first), predictor(workload_, first));
+    const auto known = search::decide(first.on(loop_.trials()), limits_on(first),
+                                      study::predictor(workload_, first));
     if (!known) return limits;
-    const auto multiple = [&](std::int64_t size) {
-      return std::max(size / limits.multiple_of, std::int64_t{1}) * limits.multiple_of;
-    };
-    limits.min = std::max(limits.min, multiple(known->batch / most_below));
-    limits.max = std::max(
-        limits.min,
-        std::min(limits.max, std::max(multiple(most_above * known->batch), known->best_batch)));
+    limits.min = std::max(limits.min, known->batch / 4);
+    limits.max = std::min(limits.max, std::max(2 * known->batch, known->best_batch));
     return limits;
   }
 
-  // Measures on the current axis until the search is over; returns why.
-  std::string search() {
+  // Measures on the current axis until the search is over.
+  void search() {
     const search::Predict predict = this->predict();
     search::Limits limits = limits_of_search();
     const std::int64_t most = limits.max;
     if (workload_.opens_side_by_side() && limits.objective != search::Objective::max_batch)
-      return search_in_rounds(
+      return study::search_in_rounds(
           loop_, workload_, axis(), limits, predict,
           [this] {
             const auto made = answer();
@@ -159,12 +149,10 @@ class Tuning {
           options_.machine ? *options_.machine : telemetry::this_machine());
     look_for_the_batch();
     while (!arrival_.is_over() && !energy_is_unknown() && loop_.may_go_on()) {
-      const auto known = curve();
-      if (known.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
       limits.max = std::max(limits.min, std::min(most, limits_.max));
-      const auto next = search::next(known, limits, predict);
+      const auto next = search::next(curve(), limits, predict);
       if (!next) {
-        if (!arrival_.settle()) return "";
+        if (!arrival_.settle()) return;
         look_for_the_batch();
         continue;
       }
@@ -172,14 +160,13 @@ class Tuning {
       look_for_the_batch();
       if (!arrival_.doubt()) tell_answer_so_far();
     }
-    return "";
   }
 
   void tell_answer_so_far() {
     if (const auto made = answer()) loop_.set_answer(advise::to_json(*made));
     const auto decision = search::decide(curve(), limits_on(axis()), predict());
     if (!decision) return;
-    Standing standing;
+    study::Standing standing;
     standing.decision = &*decision;
     loop_.observer().standing(standing);
   }
@@ -194,7 +181,7 @@ class Tuning {
 
   // At the fastest batch so far, since the chosen one may be just where loading begins to limit;
   // other workers have another curve, with its own knee.
-  void search_for_workers(std::string& message) {
+  void search_for_workers() {
     while (true) {
       const auto known = curve();
       const auto decision = search::decide(known, limits_on(axis()), predict());
@@ -208,7 +195,7 @@ class Tuning {
                                          found.tried.end());
       if (found.workers == axis().base.workers) return;
       axis().base.workers = found.workers;
-      message = search();
+      search();
     }
   }
 
@@ -288,7 +275,7 @@ class Tuning {
       if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
       const std::int64_t size = axis().size(setting);
       const auto lasted =
-          run_to_confirm(loop_, workload_, *options_.confirm, setting, size, steps_of_epoch(size));
+          run_to_confirm(loop_, workload_, *options_.confirm, setting, steps_of_epoch(size));
       if (!lasted) break;
       found.batch = size;
       found.steps = lasted->warm_up_steps + lasted->steps;
@@ -369,7 +356,7 @@ class Tuning {
   std::optional<advise::Recommendation> answer_on(const Axis& axis, bool is_present) {
     const auto known = axis.on(loop_.trials());
     facts_.limits = limits_on(axis);
-    facts_.predict_run = predictor(workload_, axis);
+    facts_.predict_run = study::predictor(workload_, axis);
     const auto decision = search::decide(known, facts_.limits, facts_.predict_run);
     if (!decision) return std::nullopt;
     // A single batch is no answer, unless nothing else is left when the search is over.
@@ -391,15 +378,15 @@ class Tuning {
   std::size_t now_ = 0;                           // the current one
   bool is_over_ = false;                          // the search was complete
   Loop loop_;
-  BatchUseCheck arrival_;
+  study::BatchUseCheck arrival_;
   advise::Facts facts_;
 };
 
 }  // namespace
 
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
-                Observer& observer, const std::atomic<int>& stop) {
+                study::Observer& observer, const std::atomic<int>& stop) {
   return Tuning(workload, writer, options, observer, stop).run();
 }
 
-}  // namespace sweetspot::study
+}  // namespace sweetspot::tuning

@@ -6,7 +6,9 @@
 #include "advise/advise.h"
 #include "study/loop.h"
 
-namespace sweetspot::study {
+namespace sweetspot::tuning {
+
+using study::Loop;
 
 // The gradient noise at the answer, from a short training at the learning rate's own batch. nullopt
 // if unknown.
@@ -31,11 +33,9 @@ struct Confirm {
 std::string words(const Confirm& confirm);  // "200 steps", "an epoch"
 
 // Runs a setting for the requested time; an epoch ends with an evaluation, whose memory and outcome
-// count. `size`: of a batch, or of a micro-batch if the batch is given. `steps_of_epoch`: as the
-// program counts them. nullopt if the loop stored no trial of it.
+// count. `steps_of_epoch`: as the program counts them. nullopt if the loop stored no trial of it.
 std::optional<trial::Trial> run_to_confirm(Loop& loop, workload::Workload& workload,
                                            const Confirm& confirm, const trial::Setting& setting,
-                                           std::int64_t size,
                                            std::optional<std::int64_t> steps_of_epoch);
 
 // If loading is the bottleneck of the chosen trial: follows the advice in one trial, or finds that
@@ -50,4 +50,4 @@ std::optional<advise::LoaderCheck> check_loader(Loop& loop, const workload::Work
 // resumed study is not measured again.
 advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int most_workers);
 
-}  // namespace sweetspot::study
+}  // namespace sweetspot::tuning

@@ -1,4 +1,4 @@
-#include "stats/interval.h"
+#include "../../bench/median_interval.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace sweetspot::stats {
+namespace sweetspot::bench {
 namespace {
 
 TEST(MedianInterval, NeedsSixValues) {
@@ -54,4 +54,4 @@ TEST(MedianInterval, HoldsTheTrueOneAboutNineteenTimesInTwenty) {
 }
 
 }  // namespace
-}  // namespace sweetspot::stats
+}  // namespace sweetspot::bench

@@ -9,11 +9,11 @@
 #include "advise/batch_use.h"
 #include "advise/status.h"
 #include "search/search.h"
-#include "study/answer_checks.h"
 #include "study/loop.h"
 #include "telemetry/machine.h"
+#include "tuning/answer_checks.h"
 
-namespace sweetspot::study {
+namespace sweetspot::tuning {
 
 using advise::Status;
 
@@ -30,7 +30,7 @@ struct TuneOptions {
   std::optional<int> most_workers;
   std::optional<Confirm> confirm;
   bool check_rate = false;  // compares the answer's learning rate with half and twice as much
-  LoopOptions loop;
+  study::LoopOptions loop;
   // The roofline for operations; if unknown, they are not judged.
   advise::Roofline operations_roofline;
   std::function<std::string(const trial::Setting&)> command;  // trains at a setting
@@ -39,7 +39,7 @@ struct TuneOptions {
 
 struct TuneResult {
   Status status = Status::found;
-  std::string message;  // why it is not "found", or why the search was over
+  std::string message;  // why there is no answer, or what failed
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0;
   core::Seconds spent{0};
@@ -52,6 +52,6 @@ struct TuneResult {
 // from everything known, and stores the answer. Workloads that open sessions side by side are
 // measured in rounds, all others in passes. A stored study is resumed.
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
-                Observer& observer, const std::atomic<int>& stop);
+                study::Observer& observer, const std::atomic<int>& stop);
 
-}  // namespace sweetspot::study
+}  // namespace sweetspot::tuning
