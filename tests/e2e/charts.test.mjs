@@ -18,6 +18,19 @@ test("each chart of a tuned study draws", async () => {
   await page.context().close();
 });
 
+test("a chart that is drawn late moves nothing below it", async () => {
+  const page = await open("tune", { viewport: { width: 1280, height: 300 } });
+  const places = () => page.evaluate(() =>
+    [...document.querySelectorAll(".chart:not([hidden]), #trials")].map((at) => at.getBoundingClientRect().top + scrollY));
+  const last = page.locator("#trace-2");
+  assert.equal(await last.getAttribute("data-drawn"), null);
+  const before = await places();
+  await allDrawn(page, ["throughput", "step-time", "shares", "memory", "memory-by-use",
+    "trace-0", "trace-1", "trace-2"]);
+  assert.deepEqual(await places(), before);
+  await page.context().close();
+});
+
 test("accuracy and training time are drawn where trials trained", async () => {
   const page = await open("runs");
   await allDrawn(page, ["throughput", "accuracy", "training-time"]);

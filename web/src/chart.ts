@@ -29,6 +29,7 @@ export class Chart {
       class: "plot", tabindex: "0", role: "group", "aria-roledescription": "chart",
       "aria-labelledby": this.title.id,
     });
+    this.plot.style.minHeight = `${height}px`; // drawing it moves nothing that is below
     this.figure = element("figure", { id, class: "chart", hidden: true },
       this.title, this.hint, this.legend, this.plot, this.said, this.numbers);
     parent.append(this.figure);
