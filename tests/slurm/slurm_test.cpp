@@ -26,8 +26,9 @@ class Slurm : public testing::Test {
   static void TearDownTestSuite() { delete cluster_; }
 
   Slurm() {
-    // Prints steps until it is ended; a batch of 3000 takes 600 MB, one of 5000 does nothing, and
-    // one of 9 does nothing before its task runs again.
+    // Prints steps until it is ended; a batch of 3000 takes 600 MB and then does nothing, so that no
+    // trial can end before Slurm looks at its memory; one of 5000 does nothing, and one of 9 does
+    // nothing before its task runs again.
     write_file(folder_ / "train.py",
                "import os, sys, time\n"
                "batch = int(sys.argv[1])\n"
@@ -35,7 +36,7 @@ class Slurm : public testing::Test {
                "    time.sleep(1000)\n"
                "held = bytearray(600 << 20) if batch == 3000 else b''\n"
                "for step in range(1, 100000):\n"
-               "    time.sleep(1000 if batch == 5000 else 0.2 if batch == 3000 else 0.02)\n"
+               "    time.sleep(1000 if batch in (3000, 5000) else 0.02)\n"
                "    print('step', step, flush=True)\n");
   }
 
