@@ -87,19 +87,24 @@ class Coordinator {
     }
     if (task.state == Task::State::waiting || task.state == Task::State::running) return;
     Open& open = open_[task.number];
-    if (task.state == Task::State::lost && open.attempts < run_.most_attempts) {
-      forget_task(task.number);
-      again_.push_back(task.number);
-      return;
-    }
+    if (task.state == Task::State::lost && open.attempts < run_.most_attempts)
+      return repeat(task.number);
     const bool failed = task.state != Task::State::done;
     if (++open.silent_looks < (failed ? looks_after_failure : looks_after_success)) return;
+    if (task.state == Task::State::failed && task.outcome == Outcome::crashed &&
+        was_stopped(run_.folder, task.number))
+      return judge({task.number, Task::State::lost, {}, "it was told to stop on its node"}, end);
     if (task.state == Task::State::failed && task.outcome == Outcome::cancelled) {
       open.finished = true;
       ++end.cancelled;
       return;
     }
     finish(task.number, failure_of(task));
+  }
+
+  void repeat(std::size_t task) {
+    forget_task(task);
+    again_.push_back(task);
   }
 
   TaskTrial failure_of(const Task& task) const {

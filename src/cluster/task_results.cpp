@@ -23,6 +23,10 @@ fs::path store_file(const fs::path& folder, std::size_t task, Stage stage) {
   return folder / fmt::format("{}.{}.db", task, stage == Stage::begun ? "begun" : "finished");
 }
 
+fs::path stopped_file(const fs::path& folder, std::size_t task) {
+  return folder / fmt::format("{}.stopped", task);
+}
+
 [[noreturn]] void fail_folder(const fs::path& folder, const std::error_code& error) {
   throw core::MachineError(
       fmt::format("the folder {} of the job's files cannot be used ({}); it has to be one that all "
@@ -101,7 +105,21 @@ std::optional<trial::Study> study_left(const fs::path& folder, std::size_t task,
   return study;
 }
 
+void leave_stopped(const fs::path& folder, std::size_t task, bool stopped) {
+  std::error_code ignored;
+  if (stopped)
+    std::ofstream(stopped_file(folder, task)).flush();
+  else
+    fs::remove(stopped_file(folder, task), ignored);
+}
+
+bool was_stopped(const fs::path& folder, std::size_t task) {
+  std::error_code ignored;
+  return fs::exists(stopped_file(folder, task), ignored);
+}
+
 void forget(const fs::path& folder, std::size_t task) {
+  leave_stopped(folder, task, false);
   std::error_code ignored;
   for (const Stage stage : {Stage::begun, Stage::finished})
     fs::remove(store_file(folder, task, stage), ignored);

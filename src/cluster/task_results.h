@@ -25,6 +25,10 @@ void leave_store(const std::filesystem::path& folder, std::size_t task, Stage st
 // The study as last left by the task's machine; nullopt: not yet.
 std::optional<trial::Study> study_left(const std::filesystem::path& folder, std::size_t task,
                                        Stage stage);
+// A task that was told to stop before it had a trial, as Slurm tells one that it preempts: it fails
+// through no fault of its own, and Slurm does not requeue it if it ends before Slurm takes it off.
+void leave_stopped(const std::filesystem::path& folder, std::size_t task, bool stopped);
+bool was_stopped(const std::filesystem::path& folder, std::size_t task);
 // Before a task is queued again.
 void forget(const std::filesystem::path& folder, std::size_t task);
 

@@ -45,6 +45,7 @@ class FakeScheduler : public Scheduler {
     Outcome outcome = Outcome::ok;
     std::string machine = "a node";
     bool begins = true;
+    bool stopped = false;  // by a signal
   };
   explicit FakeScheduler(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
@@ -56,6 +57,7 @@ class FakeScheduler : public Scheduler {
       if (!tries.empty()) now = tries.front(), tries.erase(tries.begin());
       if (now.begins)
         play_task(folder_, shared, number, now.machine, now.state == Task::State::done);
+      leave_stopped(folder_, number, now.stopped);
       job.push_back({number, now.state, now.outcome, "as it was told"});
     }
     return std::to_string(jobs_.size());
@@ -131,6 +133,18 @@ TEST_F(ClusterRuns, ATaskThatIsTakenOffItsNodeIsSubmittedAgain) {
   EXPECT_EQ(taken_[1].trial.outcome, Outcome::ok);
 }
 
+// A program that ends at once when Slurm warns it has failed, to Slurm, before it is taken off.
+TEST_F(ClusterRuns, SoIsOneThatStoppedByItselfWhenItWasTold) {
+  const Try stopped{
+      .state = Task::State::failed, .outcome = Outcome::crashed, .begins = true, .stopped = true};
+  scheduler_.script[0] = {stopped, {}};
+  scheduler_.script[1] = {stopped, stopped, stopped};
+  run(2);
+  ASSERT_EQ(taken_.size(), 2u);
+  EXPECT_EQ(taken_[0].trial.outcome, Outcome::ok);
+  EXPECT_EQ(taken_[1].trial.outcome, Outcome::killed);
+}
+
 TEST_F(ClusterRuns, AndKilledWhenThatHappensTooOften) {
   scheduler_.script[0] = std::vector<Try>(3, {.state = Task::State::lost});
   run(1);
@@ -157,6 +171,7 @@ TEST_F(ClusterRuns, ATaskThatEndsWithoutATrialPointsToItsLog) {
   run(1);
   ASSERT_EQ(taken_.size(), 1u);
   EXPECT_EQ(taken_[0].trial.outcome, Outcome::crashed);
+  EXPECT_EQ(scheduler_.jobs(), 1u);
 }
 
 class SharedClusterRuns : public ClusterRuns {

@@ -155,6 +155,7 @@ int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const Stu
   options.repeat = 1;
   if (const auto left = time_left())
     options.loop.budget = std::min(*left, options.loop.budget.value_or(*left));
+  cluster::leave_stopped(task.folder, task.number, false);  // requeued, it begins anew
   const LocalFolder local;
   const fs::path file = local.path() / "task.db";
   const auto store = store::open_store(file.string());
@@ -178,7 +179,9 @@ int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const Stu
   if (opened.workload) opened.workload->finish();
   // A stop was requested, for the program too: its result is not a trial. The submitter learns the
   // reason from Slurm.
-  if (trials == 0 || CountSignals::presses() > 1) return partial_exit;
+  const bool stopped = CountSignals::presses() > 1;
+  cluster::leave_stopped(task.folder, task.number, stopped);
+  if (trials == 0 || stopped) return partial_exit;
   handover.leave(cluster::Stage::finished, *store, file);
   return 0;
 }
