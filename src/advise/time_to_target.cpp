@@ -83,6 +83,32 @@ std::string throughput_words(const TimeToTarget& made) {
                      words(made.target));
 }
 
+// The first run measures the noise scale, which the others' rates may depend on.
+std::string rate_words(const TimeToTarget& made) {
+  if (made.learning_rate_rule.empty()) return "";
+  if (made.learning_rate_rule == "none") return "the learning rate is the same for every batch";
+  std::string words =
+      fmt::format("the learning rate follows the batch from {:g} at {} by the rule {}",
+                  made.base_learning_rate, batch_words(made.base_batch), made.learning_rate_rule);
+  if (!made.noise_batch) return words;
+  const auto beyond = [&](std::int64_t batch) {
+    return static_cast<double>(batch) > *made.noise_batch;
+  };
+  if (made.learning_rate_rule == "linear" &&
+      (beyond(made.base_batch) || std::ranges::any_of(made.rows, beyond, &TargetRow::batch)))
+    words += " up to the noise scale, except in the first run, which measured that";
+  if (made.learning_rate_rule == "adascale" || made.learning_rate_rule == "surge")
+    words += " and the noise scale, except in the first run, which measured that";
+  return words;
+}
+
+// How to go on, if no run came to the target within its epochs.
+std::string epochs_words(const TimeToTarget& made) {
+  if (made.batch || !made.best || !made.most_epochs || made.cut_short != CutShort::no) return "";
+  return fmt::format("a run has at most {} epoch{}: --most-epochs raises that", *made.most_epochs,
+                     *made.most_epochs == 1 ? "" : "s");
+}
+
 std::optional<double> mean_samples(const TargetRow& row) {
   const std::vector<double> samples = row.samples();
   return samples.empty() ? std::nullopt : std::optional(stats::Moments(samples).mean());
@@ -147,6 +173,7 @@ constexpr auto target_fields = [](auto& form, auto& made) {
   form.field("base_batch", made.base_batch);
   form.named("seconds_basis", made.basis, SecondsBasis::speed);
   form.field("samples_in_epoch", made.samples_in_epoch);
+  form.field("most_epochs", made.most_epochs);
   form.field("noise_batch", made.noise_batch);
   form.field("critical_batch", made.critical_batch);
   form.field("throughput_batch", made.throughput_batch);
@@ -233,6 +260,7 @@ std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
     if (!words.empty()) list.push_back(std::move(words));
   };
   add(throughput_words(made));
+  add(epochs_words(made));
   if (made.critical_batch)
     add(fmt::format("batches beyond about {} need more epochs{}",
                     core::format_rounded(made.critical_batch->mean),
@@ -240,12 +268,7 @@ std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
                                                    core::format_rounded(*made.noise_batch))
                                      : ""));
   add(prediction_words(made));
-  if (made.learning_rate_rule == "none")
-    add("the learning rate is the same for every batch");
-  else if (!made.learning_rate_rule.empty())
-    add(fmt::format("the learning rate follows the batch from {:g} at {} by the rule {}",
-                    made.base_learning_rate, batch_words(made.base_batch),
-                    made.learning_rate_rule));
+  add(rate_words(made));
   if (made.basis == SecondsBasis::speed)
     add("other work disturbed the runs: seconds are their samples at the speed that was measured "
         "in "

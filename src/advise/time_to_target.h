@@ -58,6 +58,7 @@ struct TimeToTarget {
   std::int64_t base_batch = 100;
   SecondsBasis basis = SecondsBasis::clock;
   std::optional<double> samples_in_epoch;
+  std::optional<std::int64_t> most_epochs;  // of a run; nullopt: a program decides itself
   std::optional<double> noise_batch;  // the critical batch from the noise scale of the first run
   std::optional<core::Interval> critical_batch;  // from the runs as well
   std::optional<std::int64_t> throughput_batch;  // the answer of tune without a target

@@ -214,7 +214,11 @@ std::string rate_words(const LearningRate& rate) {
                  ? fmt::format("{:.4g} at {:g}", *run.loss, run.learning_rate)
                  : fmt::format("diverged at step {} at {:g}", size(run.steps), run.learning_rate);
   }
-  text += fmt::format("; loss after {} steps: {}", size(rate.tried.front().steps), tried);
+  const auto done = std::ranges::find_if(
+      rate.tried, [](const trial::RateRun& run) { return run.loss.has_value(); });
+  if (done == rate.tried.end())
+    return text + fmt::format("; --lr-check: {}: choose a smaller --lr", tried);
+  text += fmt::format("; loss after {} steps: {}", size(done->steps), tried);
   return text + (rate.rate == rate.by_rule ? "" : fmt::format(", so --lr {:g}", rate.rate));
 }
 

@@ -128,7 +128,8 @@ class TargetSearch {
   std::vector<convergence::TargetRun> runs_but(std::optional<std::int64_t> batch) const {
     std::vector<convergence::TargetRun> runs;
     for (const trial::Trial& trial : loop_.trials())
-      if (const auto to = reached(trial); to && trial.setting.batch != batch)
+      if (const auto to = reached(trial);
+          to && trial.outcome == trial::Outcome::ok && trial.setting.batch != batch)
         runs.push_back({trial.setting.batch, to->samples});
     return runs;
   }
@@ -238,11 +239,13 @@ class TargetSearch {
     made.base_learning_rate = options_.base.learning_rate;
     made.base_batch = options_.base_batch;
     made.basis = basis();
-    if (const auto samples = training_.samples())
+    if (const auto samples = training_.samples()) {
       made.samples_in_epoch = static_cast<double>(*samples);
+      made.most_epochs = options_.most_epochs;
+    }
     made.noise_batch = noise_batch();
     const std::vector<convergence::TargetRun> runs = runs_but(std::nullopt);
-    if (made.noise_batch || !runs.empty())
+    if (!runs.empty())
       made.critical_batch = convergence::SamplesToTarget(runs, guess()).critical_batch();
     made.throughput_batch = options_.throughput_batch;
     made.metric_missing = metric_is_missing();

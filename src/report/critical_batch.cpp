@@ -37,6 +37,19 @@ const trial::Trial* trial_of(const CriticalBatchAnswer& answer, std::int64_t bat
   return found == answer.trials.end() ? nullptr : &*found;
 }
 
+// Between batches, so it need not contain the answer, which is one of those tried.
+std::string crossing_words(const convergence::CriticalBatch& found) {
+  if (!found.crossing || found.at_least) return "";
+  return fmt::format(" (interpolated: {} to {} over {} seeds)", count(found.crossing->low),
+                     count(found.crossing->high), seeds(found));
+}
+
+// If the loss rises from the first batch on, that one may be beyond the critical batch itself.
+std::string smallest_words(const convergence::CriticalBatch& found) {
+  if (found.at_least || found.batch != found.rows.front().batch) return "";
+  return " No larger batch stays within that, so a smaller one may do better still: lower --min.";
+}
+
 std::string noise_words(const CriticalBatchAnswer& answer) {
   if (!answer.noise_scale)
     return "The noise scale there is not known: the gradient does not stand out from its noise.";
@@ -47,9 +60,11 @@ std::string noise_words(const CriticalBatchAnswer& answer) {
 
 std::string loss_words(const convergence::BranchRow& row) {
   if (row.losses.empty()) return std::string(unknown);
-  std::string words = fmt::format("{:.4f}", mean(row.losses));
+  const double middle = mean(row.losses);
+  const int digits = middle < 10 ? 4 : 0;
+  std::string words = fmt::format("{:.{}f}", middle, digits);
   if (const auto interval = mean_seconds(row.losses))
-    words += fmt::format(" ±{:.4f}", interval->high - interval->mean);
+    words += fmt::format(" ±{:.{}f}", interval->high - interval->mean, digits);
   return words;
 }
 
@@ -74,17 +89,13 @@ Json row_json(const CriticalBatchAnswer& answer, const convergence::BranchRow& r
 std::string critical_batch_sentence(const CriticalBatchAnswer& answer) {
   if (!answer.found) return "";
   const convergence::CriticalBatch& found = *answer.found;
-  const std::string reach =
-      found.crossing ? fmt::format(" ({} to {} over {} seeds)", count(found.crossing->low),
-                                   count(found.crossing->high), seeds(found))
-                     : "";
   return fmt::format(
       "The critical batch of {} {} is {}{}{}: up to there the loss after {} more samples stays "
-      "within {:g}% of batch {}'s.",
+      "within {:g}% of batch {}'s.{}",
       core::printable(answer.workload), epochs_words(answer.epochs),
-      found.at_least ? "at least " : "", count(static_cast<double>(found.batch)), reach,
-      count(static_cast<double>(answer.samples)), 100 * answer.tolerance,
-      count(static_cast<double>(found.rows.front().batch)));
+      found.at_least ? "at least " : "", count(static_cast<double>(found.batch)),
+      crossing_words(found), count(static_cast<double>(answer.samples)), 100 * answer.tolerance,
+      count(static_cast<double>(found.rows.front().batch)), smallest_words(found));
 }
 
 std::string critical_batch_text(const CriticalBatchAnswer& answer) {
@@ -97,7 +108,7 @@ std::string critical_batch_text(const CriticalBatchAnswer& answer) {
                {"learning rate"},
                {"updates"},
                {"test loss"},
-               {"against the smallest"},
+               {"against " + count(static_cast<double>(answer.found->rows.front().batch))},
                {"within?"}});
   for (const convergence::BranchRow& row : answer.found->rows) {
     const trial::Trial* trial = trial_of(answer, row.batch);

@@ -89,6 +89,8 @@ std::string epoch_words(const Row& row) {
 }
 
 Value accuracy(const Row& row) {
+  // Towards a target, a run may end within an epoch.
+  if (!row.trial->evaluations.empty()) return known(row.trial->evaluations.back().test_accuracy);
   return last_epoch(row) ? known(last_epoch(row)->test_accuracy) : Value{};
 }
 
@@ -120,7 +122,9 @@ const Field all_fields[] = {
      [](const Row& r) -> Value { return std::int64_t{r.trial->setting.prefetch}; }},
     {"/setting/learning_rate", "learning_rate",
      [](const Row& r) -> Value { return r.trial->setting.learning_rate; }},
-    {"/setting/seed", "seed", [](const Row& r) -> Value { return r.trial->setting.seed; }},
+    {"/setting/seed", "seed", [](const Row& r) -> Value { return r.trial->setting.seed; },
+     Show::when_it_varies, "seed", false,
+     [](const Row& r) { return fmt::format("{}", r.trial->setting.seed); }},
     {"/setting/power_limit_watts", "power_limit_watts",
      [](const Row& r) { return known(r.trial->setting.power_limit_watts); }, Show::when_it_varies,
      "power limit", false,

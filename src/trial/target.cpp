@@ -37,7 +37,7 @@ bool is_better(double value, double than, Target::Metric metric) {
 
 bool is_reached(const Evaluation& evaluation, const Target& target) {
   const std::optional<double> value = value_of(evaluation, target.metric);
-  return value && !is_better(target.value, *value, target.metric);
+  return value && evaluation.samples > 0 && !is_better(target.value, *value, target.metric);
 }
 
 std::optional<double> times_off(const Evaluation& evaluation, const Target& target) {
@@ -57,10 +57,11 @@ std::optional<Reached> first_reached(std::span<const Evaluation> evaluations,
   for (const Evaluation& at : evaluations) {
     const std::optional<double> value = value_of(at, target.metric);
     if (!value) continue;
-    if (!is_reached(at, target)) {
+    if (is_better(target.value, *value, target.metric)) {
       before = &at, value_before = value;
       continue;
     }
+    if (!is_reached(at, target)) continue;
     // A first evaluation does not show when between it and the start the target was reached.
     const double share =
         value_before ? (target.value - *value_before) / (*value - *value_before) : 1;

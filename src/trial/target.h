@@ -21,6 +21,7 @@ std::string words(Target::Metric metric, double value);
 
 std::optional<double> value_of(const Evaluation& evaluation, Target::Metric metric);
 bool is_better(double value, double than, Target::Metric metric);
+// By training: an evaluation before the first step that could be seen says nothing of its cost.
 bool is_reached(const Evaluation& evaluation, const Target& target);
 // The error relative to the allowed one; 1 and less: reached. nullopt if that is undefined, as for
 // an accuracy of 100%.

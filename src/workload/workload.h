@@ -41,6 +41,7 @@ struct Waiting {
 // A program's result on its test data; for a printed one, the caller knows which metric it is.
 struct Metric {
   std::optional<double> accuracy, loss, printed;
+  std::optional<double> noise_scale{};  // of the gradients until then, if a client reports them
 };
 
 // A GPU that a program was observed to use.

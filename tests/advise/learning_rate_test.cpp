@@ -95,6 +95,7 @@ TEST(LearningRateOfAnAnswer, IsAnotherWhereShortRunsAreClearlyForIt) {
   EXPECT_EQ(made(facts).setting.learning_rate, 0.008);
   for (trial::RateRun& run : facts.tried_rates) run.loss.reset();
   EXPECT_EQ(made(facts).setting.learning_rate, 0.008);
+  EXPECT_WORDS(words(Reason::learning_rate, made(facts)));
 }
 
 }  // namespace

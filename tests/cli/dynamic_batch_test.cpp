@@ -34,8 +34,9 @@ TEST(BatchSchedule, IsToldInTableAndJson) {
 }
 
 TEST(BatchSchedule, BadOnesAreRefusedInOneSentence) {
-  for (const char* batch : {"64@0,0@1", "64@0,32@2,16@1", "64@0,32@1,16@1", "64@0,501@1",
-                            "64@0,32@3", "dynamic:64..16", "dynamic:16..1000", "many"})
+  for (const char* batch :
+       {"64@0,0@1", "64@0,32@2,16@1", "64@0,32@1,16@1", "64@0,501@1", "64@0,32@3", "dynamic:64..16",
+        "dynamic:16..1000", "dynamic:16..9999999999", "many"})
     expect_sentence(run(train_mlp({"--batch", batch, "--epochs", "3"})), 2);
 }
 
@@ -102,6 +103,9 @@ TEST(CriticalBatch, IsForOurOwnTraining) {
   expect_sentence(run({"tune", "--critical-batch", "--", "true", "{batch}"}), 2);
   expect_sentence(run({"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:100",
                        "--device", "cpu"}),
+                  2);
+  expect_sentence(run({"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:2000",
+                       "--device", "cpu", "--min", "64", "--max", "64"}),
                   2);
 }
 

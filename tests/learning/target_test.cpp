@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 #include "learning/training_trial.h"
 
 namespace sweetspot::learning {
@@ -40,6 +43,14 @@ TEST(Target, OfALossIsReachedFromAbove) {
 
 TEST(Target, AtTheFirstEvaluationIsReachedThere) {
   const Evaluation run[] = {at(1000, 0.999)};
+  EXPECT_DOUBLE_EQ(trial::first_reached(run, ninety_nine)->samples, 1000);
+}
+
+// A program may print its metric before a step of it can be seen.
+TEST(Target, IsNotReachedBeforeTheFirstStep) {
+  const std::vector<Evaluation> run{at(0, 0.995), at(1000, 0.992)};
+  EXPECT_FALSE(trial::is_reached(run.front(), ninety_nine));
+  EXPECT_FALSE(trial::first_reached(std::span(run).first(1), ninety_nine));
   EXPECT_DOUBLE_EQ(trial::first_reached(run, ninety_nine)->samples, 1000);
 }
 

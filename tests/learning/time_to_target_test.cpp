@@ -135,6 +135,8 @@ TEST(TimeToTarget, BeyondWhatTheModelReachesIsAnOutcome) {
   EXPECT_EQ(result.status, TargetStatus::not_reached);
   EXPECT_FALSE(result.answer.batch);
   EXPECT_DOUBLE_EQ(result.answer.best.value(), 0.9876);
+  EXPECT_FALSE(result.answer.critical_batch) << "no run shows it";
+  EXPECT_EQ(result.answer.most_epochs, 20);
   EXPECT_WORDS(result.message);
 }
 
@@ -151,6 +153,35 @@ TEST(TimeToTarget, GoesOnWithoutABatchWhoseLearningRateDiverges) {
   const advise::TargetRow* failed = result.answer.row(4096);
   ASSERT_TRUE(failed);
   EXPECT_WORDS(failed->failure);
+}
+
+// It reports its metric, and then turns out to be no training that can be counted.
+class RefusedAt512 final : public FakeTraining {
+ public:
+  using FakeTraining::FakeTraining;
+  workload::Trained train(const trial::Setting& setting, int epochs,
+                          workload::TrainingObserver& observer,
+                          const std::atomic<int>& stop) override {
+    workload::Trained trained = FakeTraining::train(setting, epochs, observer, stop);
+    if (setting.batch == 512) trained.outcome = trial::Outcome::refused;
+    return trained;
+  }
+};
+
+TEST(TimeToTarget, IsNotPredictedFromRunsThatFailed) {
+  const auto made = machine(law(5000));
+  TargetOptions options = asked(made);
+  options.finalists.reset();
+  Search whole, with_failure;
+  RefusedAt512 training(made);
+  MemoryWriter writer(with_failure.kept);
+  const TargetResult result =
+      reach_target(training, writer, options, with_failure.quiet, with_failure.stop);
+  EXPECT_FALSE(result.answer.row(512)->failure.empty());
+  options.candidates.erase(std::ranges::find(options.candidates, 512, &search::BatchSpeed::batch));
+  const TargetResult without = whole.run(made, options);
+  EXPECT_DOUBLE_EQ(result.answer.row(1024)->predicted_seconds->mean,
+                   without.answer.row(1024)->predicted_seconds->mean);
 }
 
 TEST(TimeToTarget, OfAModelThatNeverTellsTheMetricIsSaidSo) {

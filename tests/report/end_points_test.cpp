@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "rendered.h"
 #include "report/critical_batch.h"
 #include "report/paper/paper_claims.h"
+#include "report/table.h"
 #include "words.h"
 
 namespace sweetspot::report {
@@ -80,6 +83,24 @@ TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
   EXPECT_EQ(json.begin().key(), "schema_version");
   EXPECT_EQ(json["critical_batch"]["batch"], 64);
   EXPECT_EQ(json["branches"][2]["within_tolerance"], false);
+}
+
+TEST(CriticalBatchAnswer, OfTheSmallestOrTheLargestBatchIsSaidToBeABound) {
+  CriticalBatchAnswer answer;
+  answer.study = "7", answer.workload = "net on data", answer.epochs = 1, answer.samples = 15'360;
+  const auto found = [&](double rise, std::size_t width) {
+    std::vector<convergence::BranchLoss> branches;
+    for (const std::uint64_t seed : {1, 2, 3})
+      for (const std::int64_t batch : {32, 64, 4096})
+        branches.push_back({batch, seed, 0.02 * std::pow(static_cast<double>(batch) / 32, rise)});
+    answer.found = convergence::critical_batch(branches, 0.05);
+    std::istringstream lines(critical_batch_text(answer));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width);
+    return critical_batch_sentence(answer);
+  };
+  EXPECT_WORDS(found(0.5, 80));
+  EXPECT_WORDS(found(0, 80));
+  EXPECT_WORDS(found(2, 80));
 }
 
 }  // namespace

@@ -113,9 +113,15 @@ TEST(TrialTable, ShowsEpochsAndAccuracyWhereTrialsHaveThem) {
   Answer answer;
   answer.trials = two_batches();
   answer.trials.push_back(trained(300, 1, 1, {}));
-  EXPECT_THAT(column_of(table(answer)), ElementsAre("100", "100", "200", "300"));
-  EXPECT_THAT(column_of(table(answer), 1), ElementsAre("2", "2", "2", "–"));
-  EXPECT_THAT(column_of(table(answer), 2), ElementsAre("98.50%", "97.50%", "97.00%", "–"));
+  answer.trials.push_back(trained(400, 1, 1, {}));
+  trial::Evaluation within_an_epoch;
+  within_an_epoch.test_accuracy = 0.96;
+  answer.trials.back().evaluations = {within_an_epoch};
+  EXPECT_THAT(column_of(table(answer)), ElementsAre("100", "100", "200", "300", "400"));
+  EXPECT_THAT(column_of(table(answer), 1), ElementsAre("2", "1", "1", "1", "1")) << "seeds";
+  EXPECT_THAT(column_of(table(answer), 2), ElementsAre("2", "2", "2", "–", "–"));
+  EXPECT_THAT(column_of(table(answer), 3),
+              ElementsAre("98.50%", "97.50%", "97.00%", "–", "96.00%"));
   EXPECT_EQ(cells_of(markdown(answer)).at(0), cells_of(table(answer)).at(0));
   EXPECT_WORDS(table(answer));
   answer.trials = {trained(300, 1, 1, {})};

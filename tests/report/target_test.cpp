@@ -88,6 +88,33 @@ TEST(TargetAnswer, KeepsWhatMattersOfManyBatches) {
                           Not(HasSubstr("8,388,608"))));
 }
 
+TEST(TargetAnswer, KeepsTheBatchThatItsSentenceNamesAmongFailedOnes) {
+  advise::TimeToTarget made;
+  made.most_epochs = 2;
+  made.rows.push_back(row_of(1, 100, {run_of(1, 40, false)}));
+  made.best = 0.981, made.best_batch = 1;
+  for (std::int64_t batch = 2; batch <= 1 << 13; batch *= 2) {
+    made.rows.push_back(row_of(batch, 1));
+    made.rows.back().failure = "crashed: the loss became NaN at step 3";
+  }
+  Answer whole;
+  whole.to_target = made;
+  EXPECT_WORDS(screen(whole));
+}
+
+TEST(TargetAnswer, SaysWhereTheLearningRateStopsFollowing) {
+  advise::TimeToTarget made = answer();
+  made.learning_rate_rule = "linear";
+  made.noise_batch = 5000;
+  const auto plain = reasons_in_words(made);
+  made.noise_batch = 90;
+  EXPECT_NE(reasons_in_words(made), plain);
+  for (const char* rule : {"linear", "surge", "square-root"}) {
+    made.learning_rate_rule = rule;
+    EXPECT_WORDS(reasons_in_words(made)[2]);
+  }
+}
+
 TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {
   trial::Study study;
   study.id = 3, study.state = trial::StudyState::finished;

@@ -63,6 +63,16 @@ TEST(DataChoice, LabelsBecomeOneHotWhereTheLossWantsTargets) {
               ElementsAre(0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 
+TEST(DataChoice, LabelsAreNumbersToAModelOfOneOutput) {
+  const model::Network network = model::load_network("linear");
+  ASSERT_EQ(network.output().size(), 1);
+  data::Dataset dataset = labelled(2, 5, {7, 0});
+  fit_to_model(dataset, network, Loss::mean_squared_error);
+  EXPECT_EQ(dataset.train.target_size, 1);
+  EXPECT_THAT(dataset.train.targets, ElementsAre(7, 0));
+  EXPECT_TRUE(dataset.train.labels.empty());
+}
+
 TEST(DataChoice, AVectorModelTakesImagesOfItsSize) {
   const model::Network network = model::load_network("linear");
   data::Dataset dataset = labelled(2, 5, {0, 0});

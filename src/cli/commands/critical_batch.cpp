@@ -48,6 +48,10 @@ Branches branches_of(const CriticalBatchFlags& flags, std::int64_t data_samples)
       std::min(flags.most.value_or(samples / fewest_updates), std::min(samples, data_samples));
   Branches branches;
   for (std::int64_t batch = least; batch <= most; batch *= 2) branches.batches.push_back(batch);
+  if (flags.most && *flags.most < 2 * least)
+    throw core::InputError(fmt::format(
+        "there are no two batches to compare from {} to {}; raise --max, or lower --min", least,
+        *flags.most));
   if (branches.batches.size() < 2)
     throw core::InputError(
         fmt::format("branches of {} samples leave no two batches from {} on with {} updates; raise "

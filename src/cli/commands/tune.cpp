@@ -62,7 +62,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
 }
 
 // Before anything is measured. The GPU of a program is unknown by then: any one is enough.
-void check_energy(const StudyWorkload& opened, bool of_program) {
+void check_energy(const StudyWorkload& opened, bool of_program, const TargetFlags& towards) {
   const auto can_be_read = [](const std::string& device) {
     const auto meter = telemetry::this_machine().meter(device);
     return meter && meter->energy_joules();
@@ -71,11 +71,17 @@ void check_energy(const StudyWorkload& opened, bool of_program) {
   const auto tells = [](const auto& gpu) { return gpu->energy_joules().has_value(); };
   if (can_be_read(device) || (of_program && std::ranges::any_of(probe::gpu::find().gpus, tells)))
     return;
+  const std::string_view metric = towards.target ? trial::name(towards.target->metric) : "";
+  const std::string goal =
+      towards.target ? fmt::format("--for energy-to-{}", metric) : "--for energy";
+  const std::string way_out =
+      towards.target ? fmt::format("--for {} counts seconds instead", metric) : "leave it out";
   throw core::InputError(
       device == "cpu"
-          ? "--for energy: this machine does not report its energy (there is no GPU that does, and "
-            "/sys/class/powercap has no CPU package that this user may read); leave it out"
-          : fmt::format("--for energy: {} does not report its energy; leave it out", device));
+          ? fmt::format("{}: this machine does not report its energy (there is no GPU that does, "
+                        "and /sys/class/powercap has no CPU package that this user may read); {}",
+                        goal, way_out)
+          : fmt::format("{}: {} does not report its energy; {}", goal, device, way_out));
 }
 
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
@@ -189,7 +195,7 @@ int tune(const TuneFlags& flags, Output& output) {
     options.facts.notes.push_back(limited.refusal);
   }
   if (flags.objective == search::Objective::energy)
-    check_energy(opened, flags.study.command.given());
+    check_energy(opened, flags.study.command.given(), flags.target);
   options.variants = variants_of(opened.base, terms.precisions, terms.power_limits);
   options.loop.power_limits = limited.guard.get();
   options.command = [&](const trial::Setting& setting) {

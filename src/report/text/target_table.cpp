@@ -61,9 +61,11 @@ std::vector<TargetLine> kept_target_lines(const advise::TimeToTarget& made,
   const auto importance = [&](const TargetLine& line) {
     const advise::TargetRow& row = *made.row(line.size);
     if (line.chosen) return 0.0;
-    if (!row.runs.empty() || !row.failure.empty()) return 1.0;
-    if (made.throughput_batch == row.batch) return 2.0;
-    return row.predicted_seconds ? 3 + row.predicted_seconds->mean : HUGE_VAL;
+    if (!made.batch && made.best_batch == row.batch) return 0.0;  // the sentence names it
+    if (!row.runs.empty()) return 1.0;
+    if (!row.failure.empty()) return 2.0;
+    if (made.throughput_batch == row.batch) return 3.0;
+    return row.predicted_seconds ? 4 + row.predicted_seconds->mean : HUGE_VAL;
   };
   while (lines.size() > most) lines.erase(std::ranges::max_element(lines, {}, importance));
   return lines;

@@ -223,6 +223,7 @@ void Program::count(std::size_t stream, const std::vector<output::Advance>& adva
 void Program::keep(const Metric& metric) {
   const std::size_t waiting = client_tells() ? client_steps_.waiting() : counted_steps_.size();
   metrics_.push_back({taken_ + waiting, metric});
+  if (const auto noise = noise_scale()) metrics_.back().metric.noise_scale = noise->mean;
 }
 
 std::vector<Metric> Program::take_metrics() {

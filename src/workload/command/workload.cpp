@@ -62,6 +62,7 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
     for (const Metric& told : session->take_metrics()) {
       const std::optional<double> value = value_of(told, metric_);
       if (!value) continue;
+      at.noise_scale = told.noise_scale;
       (metric_ == trial::Target::Metric::accuracy ? at.test_accuracy : at.test_loss) = value;
       goes_on = observer.evaluated(at) && goes_on;
     }
@@ -82,6 +83,7 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
   const Account account = session->close();
   trained.steps = at.steps, trained.samples = at.samples;
   trained.memory_measured = account.memory_peak;
+  trained.noise_scale = account.noise_scale;
   if (trained.outcome == trial::Outcome::ok) trained.note = account.note;
   return trained;
 }

@@ -38,10 +38,10 @@ class NativeBranching final : public Branching {
       while (batches.next(batch)) {
         const double loss = trainer_->step(view(batch), run_.options.micro_batch()).loss;
         if (!std::isfinite(loss))
-          throw core::InputError(fmt::format(
-              "the loss became no number on the way to the checkpoint, at step {}; choose a "
-              "learning rate below --lr {:g}",
-              trainer_->steps_done(), run_.options.optimizer.learning_rate));
+          throw core::InputError(
+              fmt::format("the loss became NaN on the way to the checkpoint, at step {}; choose a "
+                          "learning rate below --lr {:g}",
+                          trainer_->steps_done(), run_.options.optimizer.learning_rate));
       }
     }
     if (stop != 0) return std::nullopt;

@@ -82,6 +82,13 @@ void one_hot(data::Samples& samples, std::int64_t outputs) {
   samples.labels.clear();
 }
 
+// For a model with a single output: the label itself is what it learns.
+void as_numbers(data::Samples& samples) {
+  samples.target_size = 1;
+  samples.targets.assign(samples.labels.begin(), samples.labels.end());
+  samples.labels.clear();
+}
+
 }  // namespace
 
 bool has_accuracy(model::Loss loss) { return loss != model::Loss::mean_squared_error; }
@@ -110,6 +117,9 @@ void fit_to_model(data::Dataset& dataset, const model::Network& network, model::
   flatten(dataset.train, input);
   flatten(dataset.test, input);
   require_labels(dataset, loss);
+  if (loss == model::Loss::mean_squared_error && network.output().size() == 1)
+    for (data::Samples* samples : {&dataset.train, &dataset.test})
+      if (!samples->labels.empty()) as_numbers(*samples);
   data::require_fits(dataset, input.height, input.width, input.channels, network.output().size());
   if (loss == model::Loss::sparse_categorical_crossentropy) return;
   for (data::Samples* samples : {&dataset.train, &dataset.test})

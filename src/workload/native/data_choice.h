@@ -23,7 +23,7 @@ data::Dataset describe_data(const std::string& data, const model::Network& netwo
                             model::Loss loss);
 
 // InputError if the data set cannot train the model with this loss; converts class labels to
-// one-hot targets if the loss needs them.
+// one-hot targets if the loss needs them, and numbers for the mean squared error of one output.
 void fit_to_model(data::Dataset& dataset, const model::Network& network, model::Loss loss);
 
 // Accuracy is meaningful only for classes.

@@ -28,7 +28,7 @@ void fit_dynamic_batch(Options& options, const model::Network& network,
   };
   const auto samples = static_cast<std::int64_t>(dataset.train.count);
   if (!batch.most_given) most(std::min(batch.most, samples / fewest_updates));
-  if (batch.least > samples) return;  // told with the others
+  if (options.batch() > samples) return;  // told with the others
   const auto allowed = probe::proc::memory().free;
   const std::int64_t asked = options.batch();
   while (allowed && batch.most / 2 >= batch.least &&

@@ -136,6 +136,7 @@ TEST(ProgramsMetrics, AreOfTheStepsBeforeThem) {
       EXPECT_GE(at.steps, 20 * ++evaluations);
       EXPECT_LE(at.steps, 20 * evaluations + 1) << "it may be read during the next one";
       EXPECT_EQ(at.test_loss, 1. / evaluations);
+      EXPECT_NEAR(at.noise_scale.value_or(0), 100, 1e-6);
       return evaluations < 5;
     }
     int evaluations = 0;
@@ -146,6 +147,7 @@ TEST(ProgramsMetrics, AreOfTheStepsBeforeThem) {
   const Trained trained = CommandTraining(options).train(at(8), 1, observer, stop);
   EXPECT_EQ(trained.outcome, Outcome::ok) << trained.note;
   EXPECT_EQ(observer.evaluations, 5);
+  EXPECT_NEAR(trained.noise_scale.value().mean, 100, 1e-6);
 }
 
 }  // namespace
