@@ -327,6 +327,8 @@ TEST_F(Tune, BadFlagsAreToldBeforeAnythingRuns) {
   expect_sentence(tune({"--memory-share", "2"}), 2);
   expect_sentence(tune({"--budget", "0s"}), 2);
   expect_sentence(tune({"--min", "100", "--max", "50"}), 2);
+  expect_sentence(tune({"--multiple-of", "100", "--max", "50"}), 2);
+  expect_sentence(run({"tune", "--device", "cpu", "--memory-limit", "gpu=1GiB"}), 2);
   expect_sentence(tune({"--export-csv", "none/a.csv"}), 2);
   EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
 }
