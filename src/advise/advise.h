@@ -244,9 +244,10 @@ struct Recommendation {
   std::optional<std::int64_t> global_batch;  // given: batches below are micro-batches
   std::int64_t batch = 1, best_batch = 1;    // of the table
   double samples_per_second = 0, best_samples_per_second = 0;
-  double throughput_share = 0;              // of the best
-  std::optional<GivenUp> given_up;          // nullopt: it is the fastest itself
-  std::optional<core::Bytes> memory_bytes;  // of a whole run, including its evaluation
+  double throughput_share = 0;      // of the best
+  std::optional<GivenUp> given_up;  // nullopt: it is the fastest itself
+  std::optional<core::Bytes> memory_bytes;
+  bool has_run_memory = false;  // it is that of a whole run with its evaluation, else of its trials
   std::optional<core::Bytes> memory_limit;
   std::optional<core::Bytes> memory_margin;  // possible growth in an hour
   bool inputs_vary = false;

@@ -181,8 +181,7 @@ BatchUseVerdict judged(std::span<const BatchSigns> batches) {
   if (edge == 0) {
     const BatchSigns& bottom = batches[0];
     if (top.step_seconds && bottom.step_seconds && !top.samples_per_step &&
-        much_longer * *top.step_seconds <=
-            bottom.least_step_seconds.value_or(*bottom.step_seconds))
+        much_longer * *top.step_seconds <= bottom.least_step_seconds.value_or(*bottom.step_seconds))
       return {.arrival = BatchUse::miscounted};
     if (across.counted_alike) return {.arrival = BatchUse::ignored};
     return {.arrival = BatchUse::silent, .exhausted = exhausted};

@@ -76,6 +76,23 @@ std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::option
 
 }  // namespace
 
+bool is_for_memory(trial::Outcome outcome) {
+  return outcome == trial::Outcome::out_of_memory || outcome == trial::Outcome::killed;
+}
+
+Facts without_other_ends(const Facts& facts, std::span<const trial::Trial> trials) {
+  std::int64_t largest_ok = 0;
+  for (const trial::Trial& trial : trials)
+    if (trial.outcome == trial::Outcome::ok) largest_ok = std::max(largest_ok, trial.setting.batch);
+  const trial::Trial* next = nullptr;
+  for (const trial::Trial& trial : trials)
+    if (trial.setting.batch > largest_ok && trial.outcome != trial::Outcome::cancelled)
+      if (!next || trial.setting.batch < next->setting.batch) next = &trial;
+  Facts left = facts;
+  if (next && !is_for_memory(next->outcome)) left.largest_fitting.reset();
+  return left;
+}
+
 double StepCost::seconds(std::int64_t batch) const {
   return fixed_seconds + per_sample_seconds * static_cast<double>(batch);
 }
@@ -119,11 +136,12 @@ RooflineShare roofline_share(double samples_per_second, const Facts& facts) {
           share(facts.cost.bytes, facts.roofline.bytes_per_second)};
 }
 
-Bottleneck limit_of(const MeasuredBatch& measured, const std::optional<StepCost>& cost,
-                    const Facts& facts) {
+std::optional<Bottleneck> limit_of(const MeasuredBatch& measured,
+                                   const std::optional<StepCost>& cost, const Facts& facts) {
   if (measured.data_wait_share.value_or(0) >= loading_share) return Bottleneck::data_loading;
   if (memory_holds_it_back(measured.batch, cost, facts)) return Bottleneck::memory_capacity;
-  if (cost && cost->fixed_share(measured.batch) >= overhead_share) return Bottleneck::step_overhead;
+  if (!cost) return std::nullopt;
+  if (cost->fixed_share(measured.batch) >= overhead_share) return Bottleneck::step_overhead;
   return by_roofline(measured.samples_per_second, facts);
 }
 
@@ -135,12 +153,13 @@ std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial>
     return line_of(*a) < line_of(*b);
   });
   std::vector<std::optional<Bottleneck>> found(trials.size());
+  const Facts known = without_other_ends(facts, trials);
   for (std::size_t from = 0, to = 0; from < by_line.size(); from = to) {
     while (to < by_line.size() && line_of(*by_line[to]) == line_of(*by_line[from])) ++to;
     const std::span line(by_line.data() + from, to - from);
     const std::optional<StepCost> cost = step_cost(line);
     for (const trial::Trial* trial : line)
-      found[static_cast<std::size_t>(trial - trials.data())] = diagnosed(*trial, cost, facts);
+      found[static_cast<std::size_t>(trial - trials.data())] = diagnosed(*trial, cost, known);
   }
   return found;
 }

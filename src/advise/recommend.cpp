@@ -306,9 +306,10 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.alike_low = decision.alike_low, made.alike_high = decision.alike_high;
   made.regret = decision.regret;
   made.step_cost = step_cost(decision);
-  made.rows = rows_of(by_batch, decision, made, facts);
+  made.rows = rows_of(by_batch, decision, made, without_other_ends(facts, trials));
   made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;
+  made.has_run_memory = facts.predict_run && facts.predict_run(made.batch);
   made.confirmation = facts.confirmation;
   for (const trial::Trial* trial : of_chosen->second)
     if (trial->memory_margin)

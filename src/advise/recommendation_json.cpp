@@ -194,6 +194,7 @@ constexpr auto recommendation_fields = [](auto& form, auto& made) {
   form.field("loss_step", made.loss_step);
   form.field("memory_limit_bytes", made.memory_limit);
   form.field("memory_margin_bytes", made.memory_margin);
+  form.newer_field("memory_includes_evaluation", made.has_run_memory);
   form.newer_field("inputs_vary", made.inputs_vary);
   form.object("confirmation", made.confirmation, confirmation_fields);
   form.object("noise_scale", made.noise, noise_fields);

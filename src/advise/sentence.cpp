@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advise/bottleneck.h"
 #include "advise/phrases.h"
 #include "core/text.h"
 
@@ -22,6 +23,20 @@ std::string ranks_part(const Recommendation& made) {
   return fmt::format(" as {} ranks × {}{}", size(made.ranks),
                      made.setting.accumulation > 1 ? size(made.setting.accumulation) + " × " : "",
                      size(made.rank_micro_batch()));
+}
+
+// ", the largest that fits in 16 GiB, evaluation included", of a sentence.
+std::string largest_part(const Recommendation& made) {
+  const auto failed = std::ranges::find_if(made.rows, [&](const BatchRow& row) {
+    return row.batch > made.batch && row.outcome != trial::Outcome::ok;
+  });
+  if (failed != made.rows.end() && !is_for_memory(failed->outcome))
+    return ", the largest that runs";
+  std::string text = ", the largest that fits";
+  if (made.memory_limit)
+    text += fmt::format(" in {}{}", core::format_bytes(*made.memory_limit),
+                        made.memory_device.empty() ? "" : " on " + made.memory_device);
+  return text + (made.has_run_memory ? ", evaluation included" : "");
 }
 
 std::string head_of_sentence(const Recommendation& made) {
@@ -45,12 +60,7 @@ std::string head_of_sentence(const Recommendation& made) {
     text += fmt::format(" at {:.0f} W", *made.setting.power_limit_watts);
   if (has_searched_workers(made) || has_other_loader(made))
     text += " and " + workers_word(made.setting.workers);
-  if (made.objective == search::Objective::max_batch)
-    text += made.memory_limit
-                ? fmt::format(", the largest that fits in {}{}, evaluation included",
-                              core::format_bytes(*made.memory_limit),
-                              made.memory_device.empty() ? "" : " on " + made.memory_device)
-                : ", the largest that fits, evaluation included";
+  if (made.objective == search::Objective::max_batch) text += largest_part(made);
   return text;
 }
 

@@ -101,7 +101,9 @@ std::string limit_words(const Recommendation& made) {
       break;
   }
   if (!made.roofline || !made.roofline->flops) return "compute limits it";
-  const std::string share = percent(*made.roofline->flops);
+  constexpr double rounds_to_nothing = 0.005;
+  const std::string share =
+      *made.roofline->flops < rounds_to_nothing ? "less than 1%" : percent(*made.roofline->flops);
   // FLOPs are those of the layers as written; the engine skips some of them.
   if (*made.roofline->flops > 1)
     return fmt::format(
@@ -117,7 +119,7 @@ std::string given_up_words(const Recommendation& made) {
   std::vector<std::string> parts{fmt::format("be {} faster", percent(fastest.faster))};
   if (const double times = fastest.times_memory.value_or(1); times > about_as_much)
     parts.push_back(fmt::format("take {} times the memory", times_words(times)));
-  else if (times < 1 / about_as_much)
+  else if (times < 1 / about_as_much && fastest.batch < made.batch)  // else it is noise
     parts.push_back(fmt::format("take {} of the memory", percent(times)));
   if (const double times = fastest.times_noise_scale.value_or(0); times > 1)
     parts.push_back(fmt::format("be {} times the noise scale", times_words(times)));
@@ -141,8 +143,8 @@ std::string slow_kernel_words(const SlowKernel& kernel) {
 }
 
 std::string memory_words(const Recommendation& made) {
-  std::string text = fmt::format("a whole run takes {}{}", core::format_bytes(*made.memory_bytes),
-                                 growth_words(made));
+  std::string text = fmt::format("{} {}{}", made.has_run_memory ? "a whole run takes" : "it took",
+                                 core::format_bytes(*made.memory_bytes), growth_words(made));
   if (made.memory_limit)
     text += fmt::format(" of the {} allowed", core::format_bytes(*made.memory_limit));
   if (!made.memory_device.empty()) text += " on " + made.memory_device;

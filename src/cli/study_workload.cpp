@@ -177,8 +177,17 @@ std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::
   return rows;
 }
 
+// A limit that would hold nowhere is a mistake.
+void check_gpu_limit(bool asked, bool on_gpu) {
+  if (asked && !on_gpu)
+    throw core::InputError(
+        "--memory-limit gpu=… has no GPU to apply to, as this model trains on the CPU; write "
+        "host= in its place");
+}
+
 StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness) {
   native::Options options = flags.native.resolved();
+  check_gpu_limit(flags.memory_limit.gpu.has_value(), options.device.gpu.has_value());
   options.sharpness = sharpness;
   options.pipeline.batch =
       options.accumulation * options.parts();  // the smallest possible: the batch is searched

@@ -78,6 +78,18 @@ double parse_real(std::string_view text, std::string_view what, Bound least, Bou
                                least.value, most.inclusive ? "at most" : "below", most.value));
 }
 
+double parse_share(std::string_view text, std::string_view what, double most) {
+  const bool in_percent = text.ends_with('%');
+  double value = 0;
+  if (parse_all(text.substr(0, text.size() - (in_percent ? 1 : 0)), value)) {
+    const double share = in_percent ? value / 100 : value;
+    if (share > 0 && share <= most) return share;
+  }
+  throw InputError(
+      fmt::format("{} '{}' must be a share above 0% and at most {:g}%; write it like 5% or 0.05",
+                  what, printable(text), 100 * most));
+}
+
 std::vector<std::int64_t> parse_range(std::string_view text, std::string_view what) {
   std::vector<std::int64_t> values;
   for (std::size_t at = 0; at <= text.size();) {

@@ -19,6 +19,8 @@ struct Bound {
   bool inclusive = true;
 };
 double parse_real(std::string_view text, std::string_view what, Bound least, Bound most);
+// A share above 0 and up to `most`, as "5%" or "0.05"; InputError names `what`.
+double parse_share(std::string_view text, std::string_view what, double most);
 
 // The batch sizes of a flag: "128", "16,32,64", "100..1000+100", "16..4096*2", "4..8", or any of
 // these separated by commas. Ascending, without repeats, including the end if it is met. InputError

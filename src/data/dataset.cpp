@@ -12,8 +12,10 @@ namespace {
 
 using core::InputError;
 
+// As users write it: a vector and a sequence have no leading ones.
 std::string shape_text(std::int64_t height, std::int64_t width, std::int64_t channels) {
-  return fmt::format("{}×{}×{}", height, width, channels);
+  if (height > 1) return fmt::format("{}×{}×{}", height, width, channels);
+  return width > 1 ? fmt::format("{}×{}", width, channels) : std::to_string(channels);
 }
 
 void require_labels_below(const Samples& samples, std::int64_t outputs, const std::string& name,

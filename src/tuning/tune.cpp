@@ -359,8 +359,9 @@ class Tuning {
     facts_.predict_run = study::predictor(workload_, axis);
     const auto decision = search::decide(known, facts_.limits, facts_.predict_run);
     if (!decision) return std::nullopt;
-    // A single batch is no answer, unless nothing else is left when the search is over.
-    if (!is_over_ && decision->speeds.size() < 2 &&
+    // A single batch is no answer, unless it is the only one allowed, or nothing else is left when
+    // the search is over.
+    if (!is_over_ && decision->speeds.size() < 2 && limits_.min < limits_.max &&
         limits_.objective != search::Objective::max_batch)
       return std::nullopt;
     facts_.largest_fitting = search::largest_fitting(known, facts_.limits, facts_.predict_run);

@@ -47,7 +47,7 @@ TEST(Bottleneck, AFixedCostThatDominatesIsStepOverhead) {
 
 TEST(Bottleneck, OneBatchTellsNoLine) {
   const std::vector<Trial> one{made_trial(1, 0.002, 1e-4), made_trial(1, 0.003, 1e-4)};
-  EXPECT_EQ(limit_at(0, one, facts()), Bottleneck::compute);
+  EXPECT_EQ(limit_at(0, one, facts()), std::nullopt) << "it may be overhead as well";
 }
 
 TEST(Bottleneck, EachLoaderHasItsOwnLine) {
@@ -293,10 +293,35 @@ TEST(Recommend, TheLargestBatchIsSaidToFitWithItsEvaluation) {
   largest.limits.objective = search::Objective::max_batch;
   search::Decision all = made_decision(batches, 0.002, 1e-4, 1024);
   all.alike_low = 512;
-  const Recommendation made = made_of(curve(0.002, 1e-4), all, largest);
+  Recommendation made = made_of(curve(0.002, 1e-4), all, largest);
   EXPECT_EQ(made.objective, search::Objective::max_batch);
+  EXPECT_FALSE(made.has_run_memory) << "as of a program, whose evaluation was not run";
   EXPECT_WORDS(sentence(made));
+  EXPECT_WORDS(words(Reason::memory, made));
+  largest.predict_run = [](std::int64_t batch) { return core::Bytes{7'000'000} + batch; };
+  made = made_of(curve(0.002, 1e-4), all, largest);
+  EXPECT_TRUE(made.has_run_memory);
+  EXPECT_WORDS(sentence(made));
+  EXPECT_WORDS(words(Reason::memory, made));
   EXPECT_EQ(alike(made), "");
+}
+
+TEST(Recommend, ALargestBatchThatOthersCrashAboveIsNotMemorys) {
+  Facts largest = facts();
+  largest.limits.objective = search::Objective::max_batch;
+  largest.largest_fitting = 1024;
+  auto trials = curve(0.2, 1e-4);  // would still get faster
+  trials.push_back(made_trial(1100, 0.2, 1e-4));
+  trials.back().outcome = trial::Outcome::crashed;
+  const search::Decision all = made_decision(batches, 0.2, 1e-4, 1024);
+  Recommendation made = made_of(trials, all, largest);
+  EXPECT_EQ(made.limited_by, Bottleneck::step_overhead);
+  EXPECT_EQ(limit_at(3, trials, largest), Bottleneck::step_overhead);
+  EXPECT_WORDS(sentence(made));
+  trials.back().outcome = trial::Outcome::out_of_memory;
+  made = made_of(trials, all, largest);
+  EXPECT_EQ(made.limited_by, Bottleneck::memory_capacity);
+  EXPECT_WORDS(sentence(made));
 }
 
 TEST(Recommend, SaysWhenItRestsOnContendedTrials) {
@@ -406,6 +431,12 @@ TEST(GivenUp, IsTheFastestBatchAndWhatItWouldTake) {
   EXPECT_WORDS(words(Reason::given_up, made_of(curve(0.002, 1e-4), decision(), noisy)));
 }
 
+TEST(GivenUp, ALargerBatchIsNotSaidToTakeLessMemory) {
+  auto trials = curve(0.002, 1e-4);
+  trials.back().memory_measured = 900'000;  // a program's peak is noisy
+  EXPECT_WORDS(words(Reason::given_up, made_of(trials, decision(), facts())));
+}
+
 TEST(GivenUp, IsNotTalkedOfWhereItIsNothing) {
   search::Decision fastest = decision();
   fastest.batch = fastest.best_batch;
@@ -438,6 +469,12 @@ TEST(Recommend, EveryReasonHasWords) {
   EXPECT_WORDS(words(Reason::workers, made));
 }
 
+TEST(Recommend, HardlyAnyOfThePeakIsNotNone) {
+  Facts known = facts();
+  known.cost.flops = 200, known.roofline.flops_per_second = 1e12;
+  EXPECT_WORDS(words(Reason::limit, made_of(curve(0.002, 1e-4), decision(), known)));
+}
+
 TEST(Recommend, OneBatchTellsNoLineAndIsNotTheFastest) {
   Facts known = facts();
   known.largest_fitting = 128;
@@ -445,7 +482,8 @@ TEST(Recommend, OneBatchTellsNoLineAndIsNotTheFastest) {
   const Recommendation made =
       made_of(tests::made_trials(one, 0.002, 1e-4), made_decision(one, 0.002, 1e-4, 128), known);
   EXPECT_FALSE(made.step_cost);
-  EXPECT_NE(made.limited_by, Bottleneck::memory_capacity) << "for all that is known";
+  EXPECT_EQ(made.limited_by, std::nullopt);
+  EXPECT_THAT(made.reasons, Not(Contains(Reason::limit)));
   EXPECT_WORDS(sentence(made));
 }
 

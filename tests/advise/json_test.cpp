@@ -68,6 +68,7 @@ Recommendation random_recommendation(Dice& dice) {
   r.samples_per_second = dice.real(), r.best_samples_per_second = dice.real();
   r.throughput_share = dice.real();
   r.memory_bytes = dice.maybe(bytes), r.memory_limit = dice.maybe(bytes);
+  r.has_run_memory = dice.heads();
   r.memory_device = dice.text();
   r.batch_is = dice.one_to(trial::BatchIs::per_gpu);
   r.gpus = dice.maybe(size);

@@ -320,6 +320,12 @@ TEST_F(Tune, TheBudgetIsExitFour) {
   EXPECT_EQ(json_of(finished)["status"], "budget");
 }
 
+TEST_F(Tune, TheOnlyBatchAllowedNeedsNoOtherToCompareItWith) {
+  const Json json = json_of(tune({"--json", "--min", "64", "--max", "64", "--budget", "6ms"}));
+  EXPECT_EQ(json["recommendation"]["cut_short"], "budget");
+  EXPECT_EQ(json["recommendation"]["batch"], 64);
+}
+
 TEST_F(Tune, BadFlagsAreToldBeforeAnythingRuns) {
   expect_sentence(tune({"--for", "fun"}), 2);
   expect_sentence(tune({"--tolerance", "-1%"}), 2);
@@ -327,6 +333,8 @@ TEST_F(Tune, BadFlagsAreToldBeforeAnythingRuns) {
   expect_sentence(tune({"--memory-share", "2"}), 2);
   expect_sentence(tune({"--budget", "0s"}), 2);
   expect_sentence(tune({"--min", "100", "--max", "50"}), 2);
+  expect_sentence(tune({"--multiple-of", "100", "--max", "50"}), 2);
+  expect_sentence(run({"tune", "--device", "cpu", "--memory-limit", "gpu=1GiB"}), 2);
   expect_sentence(tune({"--export-csv", "none/a.csv"}), 2);
   EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
 }

@@ -28,5 +28,13 @@ TEST(Number, RefusesWhatIsNoRealOrOutOfBounds) {
     EXPECT_THROW(parse_real(text, "--lr", {0, false}, {1, false}), InputError) << text;
 }
 
+TEST(Number, ReadsShares) {
+  EXPECT_DOUBLE_EQ(parse_share("5%", "--tolerance", 0.5), 0.05);
+  EXPECT_DOUBLE_EQ(parse_share("0.05", "--tolerance", 0.5), 0.05);
+  EXPECT_DOUBLE_EQ(parse_share("100%", "--memory-share", 1), 1);
+  for (const char* text : {"", "%", "0%", "-1%", "51%", "5", "nan", "inf%", "5 %", "5%%"})
+    EXPECT_THROW(parse_share(text, "--tolerance", 0.5), InputError) << text;
+}
+
 }  // namespace
 }  // namespace sweetspot::core

@@ -30,6 +30,8 @@ TEST(Dataset, FitsAModelOfItsShapeAndWideEnough) {
 
 TEST(Dataset, NamesBothShapesThatDiffer) {
   EXPECT_WORDS(failure_of([] { require_fits(letters(), 28, 28, 3, 27); }));
+  EXPECT_WORDS(failure_of([] { require_fits(letters(), 1, 800, 1, 27); }));
+  EXPECT_WORDS(failure_of([] { require_fits(letters(), 1, 1, 6, 27); }));
 }
 
 TEST(Dataset, NamesTheLabelOutOfRange) {

@@ -47,6 +47,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
     limits.max = std::min(limits.max, *flags.global_batch);
     limits.multiple_of = std::lcm(flags.multiple_of, opened.ranks * opened.batch_parts);
   }
+  const std::int64_t most = limits.max;
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.objective == search::Objective::energy
                          ? flags.slower_at_most.value_or(usual_slower_at_most)
@@ -56,8 +57,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
         "there is no batch to try from {} to {}{}; change --min, --max or --multiple-of", flags.min,
-        limits.max,
-        limits.multiple_of > 1 ? fmt::format(" in steps of {}", limits.multiple_of) : ""));
+        most, limits.multiple_of > 1 ? fmt::format(" in steps of {}", limits.multiple_of) : ""));
   return limits;
 }
 

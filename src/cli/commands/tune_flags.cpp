@@ -100,7 +100,7 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
   text_flag(command, "--slower-at-most", "SHARE",
             "for energy: how much slower than the fastest the answer may be [10%]",
             [flags](const std::string& text) {
-              flags->slower_at_most = parse_share(text, "--slower-at-most", 0.9);
+              flags->slower_at_most = core::parse_share(text, "--slower-at-most", 0.9);
             });
   text_flag(command, "--precisions", "NAMES",
             "search each of these, and compare: for native models on a GPU, or for a program with "

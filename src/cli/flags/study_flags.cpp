@@ -22,17 +22,11 @@ namespace {
 void share_flag(CLI::App& app, const std::string& flag, double& target, double most,
                 const std::string& help) {
   text_flag(app, flag, "SHARE", help, [=, &target](const std::string& text) {
-    target = parse_share(text, flag, most);
+    target = core::parse_share(text, flag, most);
   })->default_str(fmt::format("{:g}%", 100 * target));
 }
 
 }  // namespace
-
-double parse_share(const std::string& text, const std::string& flag, double most) {
-  if (!text.ends_with('%')) return core::parse_real(text, flag, {0, false}, {most});
-  const std::string number = text.substr(0, text.size() - 1);
-  return core::parse_real(number, flag, {0, false}, {100 * most}) / 100;
-}
 
 void add_study_flags(CLI::App& app, StudyFlags& flags) {
   app.add_option_function<std::vector<std::string>>(

@@ -44,8 +44,6 @@ struct StudyFlags {
 void add_study_flags(CLI::App& app, StudyFlags& flags);
 // Those of the workload, native or a program, and the hidden fake one.
 void add_either_workload_flags(CLI::App& app, StudyFlags& flags);
-// "5%" or "0.05".
-double parse_share(const std::string& text, const std::string& flag, double most);
 
 // InputError before anything is measured, if a requested file could not be written at the end.
 void check_exports(const StudyFlags& flags);

@@ -57,7 +57,7 @@ bool read_target(const std::string& goal, TargetFlags& flags) {
   const std::string value = goal.substr(equals + 1), what = "--for " + goal.substr(0, equals);
   trial::Target target;
   if (metric == "accuracy") {
-    target.value = parse_share(value, what, 1);
+    target.value = core::parse_share(value, what, 1);
   } else {
     target.metric = trial::Target::Metric::loss;
     target.value = core::parse_real(value, what, {0, false}, {1e9});
