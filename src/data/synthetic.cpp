@@ -36,7 +36,7 @@ void check(const SyntheticOptions& options) {
   const double outputs = static_cast<double>(options.target_size);
   const double bytes = options.classes > 0
                            ? (count + options.classes) * size + count * sizeof(std::int32_t)
-                           : (count * (size + outputs) + size * outputs) * sizeof(float);
+                           : count * (size + outputs) * sizeof(float);
   if (bytes > limit)
     throw core::InputError(
         fmt::format("a synthetic data set of {} + {} samples of {}×{}×{} is larger than {}; ask "
@@ -156,14 +156,35 @@ namespace {
 
 constexpr double noise_deviation = 0.05;  // the targets' own is about 1
 
-// (outputs, inputs), such that inputs of unit variance give outputs of unit variance.
-std::vector<float> linear_map(const SyntheticOptions& options, std::size_t inputs) {
-  const Random random = stream(options, Stream::shared);
-  std::vector<float> weights(inputs * static_cast<std::size_t>(options.target_size));
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    weights[i] = static_cast<float>(random.normal(i) / std::sqrt(static_cast<double>(inputs)));
-  return weights;
-}
+// Where the outputs of an autoencoder read as many inputs as there are outputs, a sample would cost
+// the square of its size: with more weights than this an output reads only the inputs around its
+// own place.
+constexpr std::size_t most_weights = std::size_t{1} << 16;
+constexpr std::size_t least_reads = 16;
+
+// From inputs of unit variance to outputs of unit variance.
+struct LinearMap {
+  std::size_t inputs, outputs, reads;
+  std::vector<float> weights;  // (outputs, reads)
+
+  LinearMap(const SyntheticOptions& options, std::size_t from)
+      : inputs(from),
+        outputs(static_cast<std::size_t>(options.target_size)),
+        reads(std::min(inputs, std::max(most_weights / outputs, least_reads))),
+        weights(outputs * reads) {
+    const Random random = stream(options, Stream::shared);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<float>(random.normal(i) / std::sqrt(static_cast<double>(reads)));
+  }
+
+  // Of the inputs, added to `y`.
+  double output(std::size_t o, std::span<const float> x, double y) const {
+    const float* row = &weights[o * reads];
+    const float* first = &x[(inputs - reads) * o / outputs];
+    for (std::size_t i = 0; i < reads; ++i) y += double{row[i]} * first[i];
+    return y;
+  }
+};
 
 // Uniform with unit variance, four values per call of the generator.
 void fill_uniform(const Random& random, std::uint64_t first_index, std::span<float> out) {
@@ -181,7 +202,7 @@ void make_regression(const SyntheticOptions& options, const Split& split, Sample
   const auto inputs = static_cast<std::size_t>(samples.sample_size());
   const auto outputs = static_cast<std::size_t>(options.target_size);
   const std::uint64_t calls_per_sample = (inputs + 3) / 4;
-  const std::vector<float> weights = linear_map(options, inputs);
+  const LinearMap map(options, inputs);
   const Random noise = stream(options, split.answers), values = stream(options, split.inputs);
   samples.target_size = options.target_size;
   samples.floats.resize(split.count * inputs);
@@ -189,11 +210,9 @@ void make_regression(const SyntheticOptions& options, const Split& split, Sample
   for (std::size_t i = 0; i < split.count; ++i) {
     const std::span<float> x = std::span(samples.floats).subspan(i * inputs, inputs);
     fill_uniform(values, i * calls_per_sample, x);
-    for (std::size_t o = 0; o < outputs; ++o) {
-      double y = noise_deviation * noise.normal(i * outputs + o);
-      for (std::size_t at = 0; at < inputs; ++at) y += double{weights[o * inputs + at]} * x[at];
-      samples.targets[i * outputs + o] = static_cast<float>(y);
-    }
+    for (std::size_t o = 0; o < outputs; ++o)
+      samples.targets[i * outputs + o] =
+          static_cast<float>(map.output(o, x, noise_deviation * noise.normal(i * outputs + o)));
   }
 }
 

@@ -134,6 +134,26 @@ TEST(Synthetic, RegressionIsALinearMapPlusLittleNoise) {
   EXPECT_LT(left, 0.05 * all);
 }
 
+// A map from each of many inputs to each of many outputs would cost the square of a sample's size:
+// their own neighbourhood explains the targets of an autoencoder.
+TEST(Synthetic, ManyTargetsReadTheInputsAroundTheirOwnPlace) {
+  constexpr std::size_t size = 4096, around = 16, count = 600;
+  SyntheticOptions options = regression();
+  options.height = options.width = 64, options.channels = 1, options.target_size = size;
+  options.train_count = count, options.test_count = 1;
+  const Samples train = make_synthetic(options).train;
+  const std::size_t o = size / 2, first = (size - around) * o / size;
+  double variance = 0, explained = 0;
+  for (std::size_t i = 0; i < count; ++i) variance += std::pow(train.targets[i * size + o], 2);
+  for (std::size_t k = first; k < first + around; ++k) {
+    double product = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      product += double{train.targets[i * size + o]} * train.floats[i * size + k];
+    explained += std::pow(product / count, 2);
+  }
+  EXPECT_NEAR(explained / (variance / count), 1, 0.25);
+}
+
 TEST(Synthetic, RefusesSizesThatCannotBe) {
   const auto refused = [](auto change) {
     SyntheticOptions options = images(28, 28, 1, 10);

@@ -337,7 +337,7 @@ INSTANTIATE_TEST_SUITE_P(
                                          "norm-blocks", "norm-fusions", "odd-channels",
                                          "overlap-pool", "penalties", "resident-mix", "sequence",
                                          "small-images", "strided-phases", "strided-same",
-                                         "tiny-mlp", "transposed")),
+                                         "tiny-mlp", "to-few-channels", "transposed")),
     [](const auto& both) {
       std::string name = std::string(std::get<0>(both.param)) + "_" + std::get<1>(both.param);
       std::ranges::replace(name, '-', '_');

@@ -19,7 +19,7 @@ TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
   std::vector<std::string> names = model::zoo_names();
   for (const char* name :
        {"decoder", "few-channels", "few-positions", "functions", "minimal-filtering", "mobile",
-        "norm-blocks", "penalties", "sequence", "small-images", "transposed"})
+        "norm-blocks", "penalties", "sequence", "small-images", "to-few-channels", "transposed"})
     names.push_back(golden_path("models/" + std::string(name) + ".json"));
   for (const std::string& name : names)
     for (const std::int64_t micro_batch : {1, 7, 64})

@@ -52,6 +52,9 @@ TEST(Operations, NetworksOutsideTheZooTakeFastPathsToo) {
   EXPECT_EQ(method(golden("transposed"), "large"),
             "transposed convolution and ReLU of several samples as one matrix");
   EXPECT_EQ(method(golden("transposed"), "odd"), "transposed convolution and ReLU");
+  EXPECT_EQ(method(golden("to-few-channels"), "three"), "transposed convolution and ReLU");
+  for (const char* layer : {"even", "valid"})
+    EXPECT_EQ(method(golden("to-few-channels"), layer), "transposed convolution") << layer;
 }
 
 TEST(Operations, FewPositionsOfABatchShareLargeWeights) {

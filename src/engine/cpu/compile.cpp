@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/compiled_plan.h"
+#include "engine/cpu/few_channels.h"
 #include "engine/cpu/flatten.h"
 #include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/memory_planner.h"
@@ -119,8 +120,8 @@ class Compiler {
     return fits ? pool : nullptr;
   }
 
-  void add_transposed(const model::Conv2D& conv) {
-    ConvGeometry g = transposed_geometry(network_, extents_, layer_);
+  // `g`: the convolution whose gradient it is.
+  void add_transposed(const model::Conv2D& conv, ConvGeometry g) {
     g.weights = *variable("kernel");
     const std::optional<std::size_t> bias = variable("bias");
     const std::string name = layer().name;
@@ -137,8 +138,10 @@ class Compiler {
   }
 
   void add(const model::Conv2D& conv) {
-    if (runs_transposed(network_, layer_)) return add_transposed(conv);
+    if (runs_transposed(network_, layer_))
+      return add_transposed(conv, transposed_geometry(network_, extents_, layer_));
     ConvGeometry g = conv_geometry(network_, extents_, layer_);
+    if (runs_from_few(g)) return add_transposed(conv, from_few(g));
     if (layer_ == 1 && rescales_for_conv()) {
       const auto& rescaling = std::get<model::Rescaling>(network_.layers[0].kind);
       g.raw_input = true;

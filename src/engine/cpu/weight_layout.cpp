@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "engine/cpu/compiled_plan.h"
+#include "engine/cpu/few_channels.h"
 #include "engine/cpu/flatten.h"
 #include "engine/cpu/ops/ops.h"
 #include "engine/extents.h"
@@ -30,10 +31,14 @@ WeightLayout weight_layout(const model::Network& given) {
                       std::holds_alternative<model::LayerNormalization>(layer.kind);
     if (kernel && conv) {
       const bool transposed = runs_transposed(network, parameter.layer);
-      const ConvGeometry g = transposed ? transposed_geometry(network, extents, parameter.layer)
-                                        : conv_geometry(network, extents, parameter.layer);
-      const bool turned = conv->layout == model::Conv2D::Kernel::turned && !transposed;
-      layout.add_matrix(parameter, g.depth(), conv_rows(g), turned ? conv->filters : 0);
+      ConvGeometry g = transposed ? transposed_geometry(network, extents, parameter.layer)
+                                  : conv_geometry(network, extents, parameter.layer);
+      const bool exchanged = !transposed && runs_from_few(g);
+      if (exchanged) g = from_few(g);
+      // Of the two exchanges a transposed layer to few channels needs neither.
+      const bool turned =
+          (conv->layout == model::Conv2D::Kernel::turned && !transposed) != exchanged;
+      layout.add_matrix(parameter, g.depth(), conv_rows(g), turned ? g.out.channels : 0);
     } else if (kernel && depthwise) {
       const std::int64_t taps = depthwise->kernel.height * depthwise->kernel.width;
       layout.add_vector(parameter, taps * in.units() * unit, depthwise_places(taps, in.channels));

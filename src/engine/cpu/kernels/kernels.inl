@@ -398,6 +398,7 @@ void pass_positive(const float* value, std::int64_t count, float* gradient) {
 #include "engine/cpu/kernels/depthwise.inl"
 #include "engine/cpu/kernels/functions.inl"
 #include "engine/cpu/kernels/layer_norm.inl"
+#include "engine/cpu/kernels/repeat.inl"
 
 void sgd(float learning_rate, std::int64_t count, const float* gradient, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) weight[i] -= learning_rate * gradient[i];
@@ -498,6 +499,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    adam,
                                    {apply, apply_back, depthwise, depthwise_data, depthwise_weights,
                                     normalise_group, normalise_group_back, prelu, prelu_back,
-                                    scale_shift, scale_lanes, normal_noise, add_penalty, penalty}};
+                                    scale_shift, scale_lanes, repeat_lanes, add_repeated,
+                                    normal_noise, add_penalty, penalty}};
 
 }  // namespace sweetspot::engine::cpu

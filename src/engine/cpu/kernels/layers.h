@@ -49,6 +49,13 @@ struct LayerKernels {
   // Each lane has its own factor.
   void (*scale_lanes)(const float* x, const float* factors, std::int64_t count, float* y);
 
+  // Channels repeated `times` in a row: unit k of the `times` units that one unit becomes, and the
+  // way back, which adds it.
+  void (*repeat_lanes)(const float* from, std::int64_t positions, std::int64_t times,
+                       std::int64_t k, float* to);
+  void (*add_repeated)(const float* from, std::int64_t positions, std::int64_t times,
+                       std::int64_t k, float* to);
+
   // noise[e] for e in [0, count), rounded up to 64: standard normal. Elements i and i + 16 of each
   // 32 are a Box-Muller pair, from the words that keep_mask uses for them.
   void (*normal_noise)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,

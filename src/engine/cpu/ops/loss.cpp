@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/cpu/ops/ops.h"
 #include "engine/cpu/scratch.h"
@@ -39,11 +40,10 @@ class LossOp final : public Op {
     float* y = pass.at(temporary, sample, thread);  // outputs in Keras' order, then their gradient
     float* dy = y + size();
     for (std::int64_t i = 0; i < size(); ++i) y[i] = x[place_[static_cast<std::size_t>(i)]];
-    const std::int64_t best = std::max_element(y, y + size()) - y;
+    const std::int64_t best = softmax_ ? std::max_element(y, y + size()) - y : largest(y);
     auto* result = pass.at<SampleLoss>(kept, sample, thread);
     const float* target = pass.targets ? pass.targets + sample * size() : nullptr;
-    const std::int64_t label =
-        target ? std::max_element(target, target + size()) - target : pass.labels[sample];
+    const std::int64_t label = target ? largest(target) : pass.labels[sample];
     result->correct = best == label;
     const double log_sum = softmax_ ? log_of_softmax(pass, y, y[best]) : 0;
     result->loss = loss_ == model::Loss::mean_squared_error
@@ -74,20 +74,43 @@ class LossOp final : public Op {
     return loss;
   }
 
-  double squared_error(const Pass& pass, const float* y, float* dy, std::int64_t sample) const {
-    const double n = static_cast<double>(size());
-    double loss = 0, inner = 0;
-    for (std::int64_t i = 0; i < size(); ++i) {
-      const float t = pass.targets ? pass.targets[sample * size() + i]
-                                   : static_cast<float>(i == pass.labels[sample]);
-      const double error = y[i] - t;
-      loss += error * error / n;
-      dy[i] = static_cast<float>(2 * error / n);
-      inner += dy[i] * y[i];
+  // The first of the largest, which is looked for in blocks: an autoencoder has as many outputs as
+  // inputs.
+  std::int64_t largest(const float* values) const {
+    constexpr std::int64_t block = 16;
+    std::int64_t from = 0;
+    float most = values[0];
+    for (std::int64_t i = 0; i < size(); i += block) {
+      const std::int64_t end = std::min(i + block, size());
+      bool more = false;
+      for (std::int64_t j = i; j < end; ++j) more |= values[j] > most;
+      if (more) from = std::max_element(values + i, values + end) - values, most = values[from];
     }
-    for (std::int64_t i = 0; softmax_ && i < size(); ++i)
-      dy[i] = y[i] * (dy[i] - static_cast<float>(inner));
-    return loss;
+    return from;
+  }
+
+  double squared_error(const Pass& pass, const float* y, float* dy, std::int64_t sample) const {
+    const float* target = pass.targets ? pass.targets + sample * size() : nullptr;
+    const std::int64_t label = target ? -1 : pass.labels[sample];
+    const double twice = 2 / static_cast<double>(size());
+    constexpr std::int64_t lanes = 8;  // whose sums do not wait for one another
+    double sums[lanes] = {};
+    const auto add = [&](std::int64_t i, std::int64_t lane) {
+      const double error = y[i] - (target ? target[i] : static_cast<float>(i == label));
+      sums[lane] += error * error;
+      dy[i] = static_cast<float>(error * twice);
+    };
+    std::int64_t i = 0;
+    for (; i + lanes <= size(); i += lanes)
+      for (std::int64_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
+    for (; i < size(); ++i) add(i, i % lanes);
+    if (softmax_) differentiate_softmax(y, dy);
+    return std::accumulate(sums, sums + lanes, 0.0) / static_cast<double>(size());
+  }
+
+  void differentiate_softmax(const float* y, float* dy) const {
+    const auto inner = static_cast<float>(std::inner_product(y, y + size(), dy, 0.0));
+    for (std::int64_t i = 0; i < size(); ++i) dy[i] = y[i] * (dy[i] - inner);
   }
 
   model::Loss loss_;

@@ -81,18 +81,14 @@ class Repeat final : public Op {
     const Extent &in = in_->extent, &out = out_->extent;
     const float* from = pass.at(in_->value, sample, thread);
     float* to = pass.at(out_->value, sample, thread);
-    if (r_.channels > 1) std::fill_n(to, out.floats(), 0.f);
-    for (std::int64_t u = 0; u < out.units(); ++u)
-      for (std::int64_t y = 0; y < out.height; ++y)
-        for (std::int64_t x = 0; x < out.width; ++x, to += unit) {
-          const std::int64_t at = (y / r_.height * in.width + x / r_.width) * unit;
-          if (r_.channels == 1)
-            std::copy_n(from + u * in.plane() + at, unit, to);
-          else
-            each_lane(u, [&](std::int64_t lane, std::int64_t source) {
-              to[lane] = from[source / unit * in.plane() + at + source % unit];
-            });
-        }
+    if (r_.channels > 1) {
+      for (std::int64_t u = 0; u < out.units(); ++u)
+        pass.kernels->layers.repeat_lanes(from + u / r_.channels * in.plane(), in.positions(),
+                                          r_.channels, u % r_.channels, to + u * out.plane());
+      return;
+    }
+    each_position(
+        [&](std::int64_t one, std::int64_t copy) { std::copy_n(from + one, unit, to + copy); });
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
@@ -100,25 +96,27 @@ class Repeat final : public Op {
     const float* from = pass.at(out_->gradient, sample, thread);
     float* to = pass.at(in_->gradient, sample, thread);
     std::fill_n(to, in.floats(), 0.f);
-    for (std::int64_t u = 0; u < out.units(); ++u)
-      for (std::int64_t y = 0; y < out.height; ++y)
-        for (std::int64_t x = 0; x < out.width; ++x, from += unit) {
-          const std::int64_t at = (y / r_.height * in.width + x / r_.width) * unit;
-          if (r_.channels == 1)
-            pass.kernels->add(from, unit, to + u * in.plane() + at);
-          else
-            each_lane(u, [&](std::int64_t lane, std::int64_t source) {
-              to[source / unit * in.plane() + at + source % unit] += from[lane];
-            });
-        }
+    if (r_.channels > 1) {
+      for (std::int64_t u = 0; u < out.units(); ++u)
+        pass.kernels->layers.add_repeated(from + u * out.plane(), in.positions(), r_.channels,
+                                          u % r_.channels, to + u / r_.channels * in.plane());
+      return;
+    }
+    each_position([&](std::int64_t one, std::int64_t copy) {
+      pass.kernels->add(from + copy, unit, to + one);
+    });
   }
 
  private:
-  // Calls visit(lane, input channel) for the channels of output unit u.
+  // Calls visit with the offsets of each input position and of its repetitions, in their order.
   template <class Visit>
-  void each_lane(std::int64_t u, Visit visit) const {
-    for (std::int64_t c = u * unit; c < std::min((u + 1) * unit, out_->extent.channels); ++c)
-      visit(c % unit, c / r_.channels);
+  void each_position(Visit visit) const {
+    const Extent &in = in_->extent, &out = out_->extent;
+    std::int64_t at = 0;
+    for (std::int64_t u = 0; u < out.units(); ++u)
+      for (std::int64_t y = 0; y < out.height; ++y)
+        for (std::int64_t x = 0; x < out.width; ++x, at += unit)
+          visit(u * in.plane() + (y / r_.height * in.width + x / r_.width) * unit, at);
   }
 
   model::Repeat r_;
