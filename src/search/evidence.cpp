@@ -66,11 +66,13 @@ double level(const stats::RoundTimes& blocks) {
   return stats::RoundTable({blocks}).estimates().front();
 }
 
-// How much longer the machine took (log) while it slowed this batch, according to slowed blocks of
+// How much longer the machine took (log) while it slowed this batch, according to all blocks of
 // others in the same rounds, if these were seen on a calm machine too; 0 if there are none. Blocks
-// of other rounds may have been slowed more: a neighbour takes a twentieth, or half of a core.
+// of other rounds may have been slowed more: a neighbour takes a twentieth, or half of a core. And
+// so were those that it hit, of steps that are shorter than its turns: a long step meets it now and
+// then, as these steps together do.
 double slowing(std::int64_t batch, const Readings& readings) {
-  std::vector<double> longer;
+  double times = 0, count = 0;
   for (const auto& [other, calm] : readings.rounds) {
     const auto slowed = readings.slowed.find(other);
     if (slowed == readings.slowed.end() || calm.size() < least_calm ||
@@ -78,10 +80,11 @@ double slowing(std::int64_t batch, const Readings& readings) {
       continue;
     const double usual = level(calm);
     for (const auto& [round, value] : readings.slowed.at(batch))
-      if (const auto same = slowed->second.find(round); same != slowed->second.end())
-        longer.push_back(same->second - usual);
+      for (const stats::RoundTimes* blocks : {&calm, &slowed->second})
+        if (const auto same = blocks->find(round); same != blocks->end())
+          times += std::exp(same->second - usual), ++count;
   }
-  return stats::median(longer).value_or(0);
+  return count > 0 ? std::log(times / count) : 0;
 }
 
 // A batch seen only on a slowed machine is corrected by what others show, with a large error. If

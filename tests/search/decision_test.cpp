@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "search/evidence.h"
@@ -59,8 +60,8 @@ TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
 // An H200's rgb64-cnn, whose knee is at 1,461: it answered 1536, and 2048 in a noisier minute.
 TEST(Decision, ASlightlyNoisierGpuIsAnsweredAlike) {
   const std::map<std::int64_t, double> speeds = {
-      {1, 14800},     {16, 185000},   {64, 489000},   {256, 617000},  {1024, 985600},
-      {1280, 938100}, {1536, 1098400}, {1792, 1089800}, {2048, 1107600}, {3072, 1068900},
+      {1, 14800},      {16, 185000},    {64, 489000},    {256, 617000},   {1024, 985600},
+      {1280, 938100},  {1536, 1098400}, {1792, 1089800}, {2048, 1107600}, {3072, 1068900},
       {4096, 1105800}, {8192, 1108100}, {10000, 1063500}};
   for (const double deviation : {0.001, 0.004, 0.006}) {
     std::vector<trial::Trial> trials;
@@ -333,18 +334,37 @@ TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsKnownBadly) {
 }
 
 // As beside other processes: every step twice as long, and a large batch's blocks all beside them.
-TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsTakenAsMuchFasterAsOthersWere) {
-  const auto beside = [](std::int64_t batch, std::int32_t calm, std::int32_t slowed) {
-    trial::Trial trial = in_rounds(batch, 1000, calm + slowed);
-    for (std::size_t i = static_cast<std::size_t>(calm); i < trial.raw.size(); ++i)
-      trial.raw[i].seconds *= 2, trial.raw[i].slowed = true;
-    return trial;
-  };
-  const std::vector trials = {beside(16, 10, 10), beside(64, 10, 10), beside(256, 0, 20)};
+// In rounds of 1,000 samples a second; `factor` says how much longer a block takes, if it is
+// slowed.
+trial::Trial slowed_where(std::int64_t batch, const std::function<double(std::int32_t)>& factor) {
+  trial::Trial trial = in_rounds(batch, 1000, 20);
+  for (trial::Step& step : trial.raw)
+    if (const double times = factor(step.round); times > 1)
+      step.seconds *= times, step.slowed = true;
+  return trial;
+}
+
+void expect_calm_speeds(const std::vector<trial::Trial>& trials) {
   const Evidence known = evidence(trials);
-  for (std::size_t i = 0; i < 3; ++i)
+  for (std::size_t i = 0; i < trials.size(); ++i)
     EXPECT_NEAR(known.times.log_seconds[i],
                 std::log(static_cast<double>(known.times.batches[i]) / 1000), 0.02);
+}
+
+TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsTakenAsMuchFasterAsOthersWere) {
+  const auto later = [](std::int32_t round) { return round > 10 ? 2.0 : 1.0; };
+  trial::Trial late = slowed_where(256, later);
+  std::erase_if(late.raw, [](const trial::Step& step) { return step.round <= 10; });
+  expect_calm_speeds({slowed_where(16, later), slowed_where(64, later), late});
+}
+
+// A neighbour that computes for as long as it rests hits every other block of 10 ms, which takes
+// three times as long, and a part of every long step. The hit ones alone would make that as fast as
+// no machine is.
+TEST(Decision, ALongStepIsSlowedAsMuchAsShortOnesTogether) {
+  const auto now_and_then = [](std::int32_t round) { return round % 2 == 0 ? 3.0 : 1.0; };
+  expect_calm_speeds({slowed_where(16, now_and_then), slowed_where(64, now_and_then),
+                      slowed_where(4096, [](std::int32_t) { return 2.0; })});
 }
 
 TEST(Decision, AMachineThatWasSlowedAllTheTimeIsJudgedAsItWas) {
