@@ -320,12 +320,6 @@ TEST_F(Tune, TheBudgetIsExitFour) {
   EXPECT_EQ(json_of(finished)["status"], "budget");
 }
 
-TEST_F(Tune, TheOnlyBatchAllowedNeedsNoOtherToCompareItWith) {
-  const Json json = json_of(tune({"--json", "--min", "64", "--max", "64", "--budget", "6ms"}));
-  EXPECT_EQ(json["recommendation"]["cut_short"], "budget");
-  EXPECT_EQ(json["recommendation"]["batch"], 64);
-}
-
 TEST_F(Tune, BadFlagsAreToldBeforeAnythingRuns) {
   expect_sentence(tune({"--for", "fun"}), 2);
   expect_sentence(tune({"--tolerance", "-1%"}), 2);

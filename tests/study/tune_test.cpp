@@ -540,6 +540,25 @@ TEST(Tune, TheBudgetsEndLeavesTheBestKnown) {
   }
 }
 
+// Wherever the budget ends.
+TEST(Tune, TheOnlyBatchAllowedNeedsNoOtherToCompareItWith) {
+  int cut = 0;
+  for (int last = 1; last < 30; ++last) {
+    Study study;
+    tuning::TuneOptions options = asked();
+    options.limits.min = options.limits.max = 64;
+    int asks = 0;
+    options.loop.budget = core::Seconds(10);
+    options.loop.now = [&] { return core::Seconds(++asks <= last ? 0 : 11); };
+    const tuning::TuneResult result = study.run(options, program());
+    if (result.trials.empty()) continue;
+    ASSERT_TRUE(result.recommendation) << last;
+    EXPECT_EQ(result.recommendation->batch, 64);
+    cut += result.recommendation->cut_short == advise::CutShort::budget;
+  }
+  EXPECT_GT(cut, 0);
+}
+
 TEST(Tune, ABudgetIsKeptTo) {
   for (const double budget : {1.0, 5.0, 40.0}) {
     Study study;
