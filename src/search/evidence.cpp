@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -66,25 +67,28 @@ double level(const stats::RoundTimes& blocks) {
   return stats::RoundTable({blocks}).estimates().front();
 }
 
-// How much longer the machine took (log) while it slowed this batch, according to all blocks of
-// others in the same rounds, if these were seen on a calm machine too; 0 if there are none. Blocks
-// of other rounds may have been slowed more: a neighbour takes a twentieth, or half of a core. And
-// so were those that it hit, of steps that are shorter than its turns: a long step meets it now and
-// then, as these steps together do.
+// How much longer the machine took (log) while it slowed this batch, at least, according to all
+// blocks of others in the same rounds, if these were seen on a calm machine too; 0 if there are
+// none. Blocks of other rounds may have been slowed more: a neighbour takes a twentieth, or half of
+// a core. And so were those that it hit, of steps that are shorter than its turns: a long step
+// meets it now and then, as these steps together do. Of the others the one that lost least: small
+// batches, which synchronise more often, lose several times as much as large ones.
 double slowing(std::int64_t batch, const Readings& readings) {
-  double times = 0, count = 0;
+  std::optional<double> least;
   for (const auto& [other, calm] : readings.rounds) {
     const auto slowed = readings.slowed.find(other);
     if (slowed == readings.slowed.end() || calm.size() < least_calm ||
         readings.only_slowed.contains(other))
       continue;
     const double usual = level(calm);
+    double times = 0, count = 0;
     for (const auto& [round, value] : readings.slowed.at(batch))
       for (const stats::RoundTimes* blocks : {&calm, &slowed->second})
         if (const auto same = blocks->find(round); same != blocks->end())
           times += std::exp(same->second - usual), ++count;
+    if (count > 0) least = std::min(least.value_or(times / count), times / count);
   }
-  return count > 0 ? std::log(times / count) : 0;
+  return std::log(std::max(1.0, least.value_or(1)));
 }
 
 // A batch seen only on a slowed machine is corrected by what others show, with a large error. If
