@@ -73,9 +73,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds long_yield{200};
 constexpr std::chrono::milliseconds crowded_time{20};
 
-// In its team; 0 for a thread that is nobody's member, as the calling one.
-thread_local int this_member = 0;
-
 // Unlike std::atomic's wait(), which first yields a few times itself.
 void sleep_while(std::atomic<std::uint32_t>& value, std::uint32_t old) {
   static_assert(sizeof(value) == sizeof(std::uint32_t));
@@ -98,25 +95,21 @@ void Team::wait_while(std::atomic<std::uint32_t>& value, std::uint32_t old) {
     pause();
   }
   thread_local Clock::time_point crowded_until{};
-  thread_local long switched_while_waiting = 0;  // up to the end of the last wait
   const long switched_before = switches();
-  cores_.part(this_member, switched_before > switched_while_waiting);
   Clock::time_point now = Clock::now();
-  for (int i = 0; i < yields && now >= crowded_until && !changed(); ++i) {
+  for (int i = 0; i < yields && now >= crowded_until; ++i) {
     const Clock::time_point before = now;
     std::this_thread::yield();
     now = Clock::now();
     if (now - before > long_yield && switches() > switched_before)
       crowded_until = now + crowded_time;
+    if (changed()) return;
   }
   // Counted before the kernel looks at the value again, and looked at by change() after changing
   // it: one of the two sees the other.
-  if (!changed()) {
-    ++sleepers_;
-    while (!changed()) sleep_while(value, old);
-    --sleepers_;
-  }
-  switched_while_waiting = switches();
+  ++sleepers_;
+  while (!changed()) sleep_while(value, old);
+  --sleepers_;
 }
 
 void Team::change(std::atomic<std::uint32_t>& value) {
@@ -124,7 +117,7 @@ void Team::change(std::atomic<std::uint32_t>& value) {
   if (sleepers_ > 0) syscall(SYS_futex, &value, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-Team::Team(int size) : size_(size), cores_(size) {
+Team::Team(int size) : size_(size) {
   try {
     for (int member = 1; member < size; ++member)
       members_.emplace_back([this, member] { serve(member); });
@@ -153,7 +146,6 @@ void Team::start(Function function, void* context) {
 
 void Team::serve(int member) {
   const FlushDenormals flush;
-  this_member = member;
   for (std::uint32_t seen = 0;; ++seen) {
     wait_while(round_, seen);
     if (ending_) return;
@@ -164,7 +156,6 @@ void Team::serve(int member) {
 
 void Team::barrier() {
   if (size_ == 1) return;
-  cores_.note(this_member);
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_)) {
     arrived_.store(0, std::memory_order_relaxed);

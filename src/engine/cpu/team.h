@@ -4,8 +4,6 @@
 #include <thread>
 #include <vector>
 
-#include "engine/cpu/member_cores.h"
-
 namespace sweetspot::engine::cpu {
 
 // The engine's only threads: they run one function together, with barriers inside it. The calling
@@ -45,7 +43,6 @@ class Team {
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};
   std::atomic<int> sleepers_{0};  // members that wait in the kernel
-  MemberCores cores_;
   std::vector<std::thread> members_;
 };
 
