@@ -77,7 +77,7 @@ void print_epochs(const StudyFlags& flags, const report::Answer& answer,
   } else {
     output.print(report::epoch_tables(answer.trials, epochs));
     const std::string sentence = report::epoch_sentence(answer.trials, epochs);
-    if (!sentence.empty()) output.print("\n" + sentence + "\n");
+    if (!sentence.empty()) output.print("\n" + wrapped_lines(sentence));
   }
   if (flags.csv) report::write_file(*flags.csv, report::epoch_csv(answer.trials));
   if (flags.markdown) report::write_file(*flags.markdown, report::epoch_markdown(answer, epochs));

@@ -61,21 +61,33 @@ std::string mean_words(std::span<const double> values) {
 std::string end_point_table(std::span<const trial::Trial> trials) {
   const std::vector<EndPointRow> rows = end_point_rows(trials);
   if (rows.empty()) return "";
-  Table table({{"batch"},
-               {"learning rate"},
-               {"epochs"},
-               {"sharpness"},
-               {"training loss"},
-               {"test loss"},
-               {"gap"}});
-  for (const EndPointRow& row : rows)
-    table.add({core::format_count(static_cast<double>(row.setting.batch)),
-               fmt::format("{:g}", row.setting.learning_rate), std::to_string(row.epochs),
-               mean_words(row.sharpness), mean_words(row.train_loss), mean_words(row.test_loss),
-               mean_words(row.gap)});
-  return "Where training ended: the largest eigenvalue of the loss's Hessian, and by how much the "
-         "test loss is above the training loss, both with dropout off\n\n" +
-         table.text();
+  // What all rows share is said once: the table stays narrower than a terminal.
+  const auto differ = [&](auto of) {
+    return std::ranges::any_of(rows, [&](const auto& row) { return of(row) != of(rows.front()); });
+  };
+  const bool rates = differ([](const EndPointRow& row) { return row.setting.learning_rate; });
+  const bool epochs = differ([](const EndPointRow& row) { return row.epochs; });
+  std::vector<Column> columns{{"batch"}};
+  if (rates) columns.push_back({"rate"});
+  if (epochs) columns.push_back({"epochs"});
+  for (const char* title : {"sharpness", "training loss", "test loss", "gap"})
+    columns.push_back({title});
+  Table table(columns);
+  for (const EndPointRow& row : rows) {
+    std::vector<std::string> cells{core::format_count(static_cast<double>(row.setting.batch))};
+    if (rates) cells.push_back(fmt::format("{:g}", row.setting.learning_rate));
+    if (epochs) cells.push_back(std::to_string(row.epochs));
+    for (const auto* values : {&row.sharpness, &row.train_loss, &row.test_loss, &row.gap})
+      cells.push_back(mean_words(*values));
+    table.add(std::move(cells));
+  }
+  const int after = rows.front().epochs;
+  return fmt::format(
+      "Where training ended{}{}, dropout off:\nsharpness is the largest eigenvalue of the loss's "
+      "Hessian, the gap is the test\nloss minus the training loss\n\n{}",
+      epochs ? "" : fmt::format(" after {} epoch{}", after, after == 1 ? "" : "s"),
+      rates ? "" : fmt::format(" at learning rate {:g}", rows.front().setting.learning_rate),
+      table.text());
 }
 
 Json end_point_json(std::span<const trial::Trial> trials) {

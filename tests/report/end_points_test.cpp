@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -31,6 +32,27 @@ std::vector<trial::Trial> three_seeds() {
   return {ended(512, 1, 40, 0.02, 0.050), ended(32, 1, 10, 0.01, 0.041),
           ended(32, 2, 11, 0.01, 0.040),  ended(512, 2, 42, 0.02, 0.051),
           ended(32, 3, 12, 0.01, 0.039),  ended(512, 3, 44, 0.02, 0.049)};
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+TEST(EndPoints, FitATerminal) {
+  std::vector<trial::Trial> trials;
+  for (const std::uint64_t seed : {1, 2}) {
+    const double off = 1.0001 + 0.0123 * static_cast<double>(seed);
+    trials.push_back(ended(65536, seed, 1234.5 * off, 0.35321 * off, 0.352412 / off));
+    trials.push_back(ended(1024, seed, 12.345 * off, 0.0012345 * off, 0.010042 / off));
+  }
+  EXPECT_LE(widest_line(end_point_table(trials)), 80u);
+  EXPECT_THAT(end_point_table(trials), testing::Not(testing::HasSubstr("rate |")));
+  trials.back().setting.learning_rate *= 2;
+  EXPECT_THAT(end_point_table(trials), testing::HasSubstr("rate |"));
 }
 
 TEST(EndPoints, GatherTheSeedsOfABatch) {

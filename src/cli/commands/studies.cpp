@@ -40,18 +40,6 @@ std::string local_time(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_seconds)));
 }
 
-// As wide as the terminal for users; a pipe gets everything.
-std::size_t most_width() {
-  constexpr std::size_t any = 10'000;
-  return stdout_is_live_terminal() ? terminal_width() : any;
-}
-
-std::string wrapped_lines(const std::string& text) {
-  std::string lines;
-  for (const std::string& line : report::wrapped(text, most_width())) lines += line + "\n";
-  return lines;
-}
-
 // The beginning of every format of a study.
 Json json_of(const trial::Study& study) {
   const report::Answer answer = report::answer_of(study);

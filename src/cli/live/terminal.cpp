@@ -45,6 +45,17 @@ bool stdout_has_colour() { return stdout_is_live_terminal() && variable("NO_COLO
 std::size_t terminal_width() { return size().ws_col ? size().ws_col : usual_width; }
 std::size_t terminal_height() { return size().ws_row ? size().ws_row : usual_height; }
 
+std::size_t most_width() {
+  constexpr std::size_t any = 10'000;
+  return stdout_is_live_terminal() ? terminal_width() : any;
+}
+
+std::string wrapped_lines(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : report::wrapped(text, most_width())) lines += line + "\n";
+  return lines;
+}
+
 std::string cut(const std::string& text, std::size_t columns) {
   if (report::display_width(text) <= columns) return text;
   std::string kept;

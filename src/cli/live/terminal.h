@@ -13,6 +13,10 @@ bool stdout_has_colour();
 std::size_t terminal_width();
 std::size_t terminal_height();
 
+// For results on stdout: as wide as the terminal for users; a pipe gets everything.
+std::size_t most_width();
+std::string wrapped_lines(const std::string& text);  // at words, each line ended
+
 // As many columns as fit, without splitting a character.
 std::string cut(const std::string& text, std::size_t columns);
 
