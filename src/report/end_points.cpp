@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -55,7 +56,14 @@ std::string mean_words(std::span<const double> values) {
   if (values.empty()) return std::string(unknown);
   const std::string middle = fmt::format("{:.4g}", stats::Moments(values).mean());
   const auto interval = stats::independent_mean(values);
-  return interval ? fmt::format("{} ±{:.2g}", middle, interval->high - interval->mean) : middle;
+  if (!interval) return middle;
+  const double off = interval->high - interval->mean;
+  // No more digits than its interval has: one, or two if the first is a 1.
+  const int places = off > 0 ? std::max(0, -static_cast<int>(std::floor(std::log10(off / 2)))) : 0;
+  constexpr int most_places = 6;
+  return off > 0 && places <= most_places
+             ? fmt::format("{0:.{2}f} ±{1:.{2}f}", stats::Moments(values).mean(), off, places)
+             : fmt::format("{} ±{:.2g}", middle, off);
 }
 
 std::string end_point_table(std::span<const trial::Trial> trials) {
