@@ -19,11 +19,15 @@ void hand_over_terms(Program& program, const Planner& planner) {
     if (before.out() != op.in()) continue;
     const ValueTerms as{terms, planner.math() == Math::fp16,
                         program.micro_batch * op.in()->floats()};
-    if (before.writes_terms() && op.reads_terms()) op.in()->value_terms = as;
-    if (program.training && before.reads_gradient_terms() && op.writes_gradient_terms(planner) &&
-        (op.applies_codes() || !before.routes_gradient()))
+    if (before.writes_terms() && op.reads_terms(planner) &&
+        (op.packs_floats() || before.writes_terms_freely()))
+      op.in()->value_terms = as;
+    const bool sums = before.reads_gradient_sums();
+    if (program.training && before.reads_gradient_terms(planner) &&
+        op.writes_gradient_terms(planner) && (op.applies_codes() || !before.routes_gradient()) &&
+        (op.writes_gradient_sums() || !sums))
       op.in()->gradient_terms = as,
-      op.in()->gradient_sum_slices = op.gradient_sum_slices(planner);
+      op.in()->gradient_sum_slices = sums ? op.gradient_sum_slices(planner) : 0;
   }
 }
 

@@ -108,7 +108,7 @@ struct Prepared {
     lay_out(left, type, m.left_turned ? m.depth : m.rows, m.left_turned ? m.rows : m.depth);
     lay_out(right, type, m.right_turned ? m.columns : m.depth,
             m.right_turned ? m.depth : m.columns);
-    lay_out(to, CUDA_R_32F, m.rows, m.columns);
+    lay_out(to, m.to_bf16 ? CUDA_R_16BF : CUDA_R_32F, m.rows, m.columns);
     cublasLtMatmulPreference_t preference = nullptr;
     check_cublas(lib.make_preference(&preference), "a product's limits");
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, const auto& value) {
@@ -163,12 +163,12 @@ cublasLtHandle_t handle_of(int device) {
 
 Prepared& prepared(const Matmul& m) {
   using Key =
-      std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, bool, bool, bool, bool>;
+      std::tuple<int, int, std::int64_t, std::int64_t, std::int64_t, bool, bool, bool, bool, bool>;
   static std::map<Key, std::unique_ptr<Prepared>> all;
   int device = 0;
   cudaGetDevice(&device);
-  const Key key{device,        m.splits,       m.rows, m.columns,        m.depth,
-                m.left_turned, m.right_turned, m.bf16, m.bias != nullptr};
+  const Key key{device,         m.splits, m.rows,    m.columns,        m.depth, m.left_turned,
+                m.right_turned, m.bf16,   m.to_bf16, m.bias != nullptr};
   std::unique_ptr<Prepared>& found = all[key];
   if (!found) found = std::make_unique<Prepared>(m, handle_of(device));
   return *found;

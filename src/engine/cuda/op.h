@@ -184,14 +184,20 @@ class Op {
   virtual void forward(Pass&) const = 0;
   virtual void backward(Pass&) const {}
   virtual std::vector<PartialGradients> partials() const { return {}; }
-  // Whether it can write its output, or read its input, as 16-bit terms, so that no packing is
-  // needed.
+  // Whether it can write its output, or read its input, as 16-bit terms: no packing is needed, and
+  // one term has half of the bytes.
   virtual bool writes_terms() const { return false; }
-  virtual bool reads_terms() const { return false; }
-  // The same for the gradients of its input and of its output. The writer also sums the columns,
-  // for the bias.
+  virtual bool reads_terms(const Planner&) const { return false; }
+  // Whether it writes them as fast as floats, and whether the reader would pack floats first: fewer
+  // bytes alone are not worth a slower writer.
+  virtual bool writes_terms_freely() const { return writes_terms(); }
+  virtual bool packs_floats() const { return true; }
+  // The same for the gradients of its input and of its output. The writer also sums the columns, if
+  // it can; the reader may need these sums, for its bias.
   virtual bool writes_gradient_terms(const Planner&) const { return false; }
-  virtual bool reads_gradient_terms() const { return false; }
+  virtual bool reads_gradient_terms(const Planner&) const { return false; }
+  virtual bool writes_gradient_sums() const { return true; }
+  virtual bool reads_gradient_sums() const { return true; }
   // Whether that gradient passes through codes first, and whether the writer applies them.
   virtual bool routes_gradient() const { return false; }
   virtual bool applies_codes() const { return false; }

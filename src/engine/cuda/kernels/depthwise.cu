@@ -3,10 +3,11 @@
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
 #include "engine/cuda/kernels/rows.cuh"
+#include "engine/cuda/kernels/split_floats.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// Convolutions with one filter per channel: four channels per thread, so that loads are 16 bytes
-// wide.
+// Convolutions with one filter per channel: four channels per thread, so that loads of floats are 16
+// bytes wide. What is read may have 16 bits each (`half`).
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -24,23 +25,28 @@ struct DepthwiseLines {
   bool turned;  // the kernel by half a turn: the input's gradient without strides
   const float *from, *weights, *bias;
   float* to;
+  ValueTerms from_terms, to_terms;
   RowShares shares;  // of runs
   int runs;
   Divider by_runs, by_height;
 };
 
-// The pixels that the run at `left` reads of a line, zero outside of it.
-template <int columns>
-__device__ void load_columns(float4 (&x)[columns], const float* line, int left, const Plane& in) {
+// The pixels that the run at `left` reads of the line at an element, zero outside of it.
+template <bool half, int columns>
+__device__ void load_columns(float4 (&x)[columns], const float* from, std::int64_t line, int left,
+                             const Plane& in, bool fp16) {
+  Raw4<half> raw[columns];
 #pragma unroll
   for (int i = 0; i < columns; ++i) {
     const bool inside = static_cast<unsigned>(left + i) < in.width;
-    x[i] = inside ? load4(line + (left + i) * in.pitch) : float4{};
+    raw[i] = inside ? load_raw4<half>(from, line + (left + i) * in.pitch) : Raw4<half>{};
   }
+#pragma unroll
+  for (int i = 0; i < columns; ++i) x[i] = floats_of(raw[i], fp16);
 }
 
 // A kernel of `width` taps, or of any if that is 0.
-template <int width, int stride>
+template <int width, int stride, bool half>
 __global__ void __launch_bounds__(threads)
     depthwise_kernel(const __grid_constant__ DepthwiseLines d) {
   wait_for_predecessor();
@@ -48,7 +54,7 @@ __global__ void __launch_bounds__(threads)
     const int line = d.by_runs.quotient(row), x0 = (row - line * d.runs) * side_by_side;
     const int sample = d.by_height.quotient(line), y = line - sample * d.out.height;
     const int top = y * d.stride_h - d.pad_top, left = x0 * d.stride_w - d.pad_left;
-    const float* from = d.from + std::int64_t{sample} * d.in.floats() + c;
+    const std::int64_t from = std::int64_t{sample} * d.in.floats() + c;
     const int step = d.turned ? -d.in.pitch : d.in.pitch;
     const float* weights =
         d.weights + c + (d.turned ? (d.kernel_h * d.kernel_w - 1) * d.in.pitch : 0);
@@ -57,11 +63,11 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int k = 0; k < side_by_side; ++k) sum[k] = bias;
     for (int ky = max(0, -top); ky < min(d.kernel_h, d.in.height - top); ++ky) {
-      const float* pixels = from + (top + ky) * d.in.width * d.in.pitch;
+      const std::int64_t pixels = from + (top + ky) * d.in.width * d.in.pitch;
       const float* w = weights + ky * d.kernel_w * step;
       if constexpr (width > 0) {
         float4 x[(side_by_side - 1) * stride + width];
-        load_columns(x, pixels, left, d.in);
+        load_columns<half>(x, d.from, pixels, left, d.in, d.from_terms.fp16);
 #pragma unroll
         for (int kx = 0; kx < width; ++kx) {
           const float4 tap = load4(w + kx * step);
@@ -75,32 +81,38 @@ __global__ void __launch_bounds__(threads)
           for (int k = 0; k < side_by_side; ++k) {
             const int at = left + k * d.stride_w + kx;
             if (static_cast<unsigned>(at) < d.in.width)
-              sum[k] = sum[k] + tap * load4(pixels + at * d.in.pitch);
+              sum[k] = sum[k] + tap * floats_of(load_raw4<half>(d.from, pixels + at * d.in.pitch),
+                                                d.from_terms.fp16);
           }
         }
       }
     }
-    float* to = d.to + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
+    const std::int64_t to = (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
 #pragma unroll
     for (int k = 0; k < side_by_side; ++k) {
       if (x0 + k >= d.out.width) break;
       float4 v = sum[k];
       if (d.relu) v = each(v, [](float e) { return rectified(e); });
-      store4(to + k * d.out.pitch, v);
+      store_value4(d.to, d.to_terms, to + k * d.out.pitch, v);
     }
   });
+}
+
+template <bool half>
+auto lines_kernel(int width, int stride) {
+  return width == 3 && stride == 1   ? depthwise_kernel<3, 1, half>
+         : width == 3 && stride == 2 ? depthwise_kernel<3, 2, half>
+         : width == 5 && stride == 1 ? depthwise_kernel<5, 1, half>
+         : width == 5 && stride == 2 ? depthwise_kernel<5, 2, half>
+                                     : depthwise_kernel<0, 1, half>;
 }
 
 cudaError_t launch_lines(DepthwiseLines d, int count, cudaStream_t stream) {
   d.runs = runs_of(d.out.width), d.by_runs = Divider(static_cast<std::uint32_t>(d.runs));
   d.by_height = Divider(static_cast<std::uint32_t>(d.out.height));
   d.shares = RowShares(std::int64_t{count} * d.out.height * d.runs, d.out.pitch);
-  const int width = d.kernel_w, stride = d.stride_w;
-  const auto kernel = width == 3 && stride == 1   ? depthwise_kernel<3, 1>
-                      : width == 3 && stride == 2 ? depthwise_kernel<3, 2>
-                      : width == 5 && stride == 1 ? depthwise_kernel<5, 1>
-                      : width == 5 && stride == 2 ? depthwise_kernel<5, 2>
-                                                  : depthwise_kernel<0, 1>;
+  const auto kernel = d.from_terms.terms > 0 ? lines_kernel<true>(d.kernel_w, d.stride_w)
+                                             : lines_kernel<false>(d.kernel_w, d.stride_w);
   return launch(kernel, d.shares.blocks(), threads, 0, stream, d);
 }
 
@@ -132,6 +144,7 @@ struct DepthwiseData {
   DepthwisePass d;
   Divider by_stride_h, by_stride_w;
 };
+template <bool half>
 __global__ void __launch_bounds__(threads)
     depthwise_data_kernel(const __grid_constant__ DepthwiseData data) {
   wait_for_predecessor();
@@ -145,7 +158,7 @@ __global__ void __launch_bounds__(threads)
     const int line = d.by_in_width.quotient(i), sample = d.by_in_height.quotient(line);
     const int x = i - line * d.in.width + d.pad_left;
     const int y = line - sample * d.in.height + d.pad_top;
-    const float* from = d.gradient + std::int64_t{sample} * d.out.floats() + c;
+    const std::int64_t from = std::int64_t{sample} * d.out.floats() + c;
     float4 sum{};
     const int last_y = data.by_stride_h.quotient(y), last_x = data.by_stride_w.quotient(x);
     for (int ky = y - last_y * d.stride_h, oy = last_y; ky < d.kernel_h; ky += d.stride_h, --oy) {
@@ -153,9 +166,11 @@ __global__ void __launch_bounds__(threads)
       for (int kx = x - last_x * d.stride_w, ox = last_x; kx < d.kernel_w; kx += d.stride_w, --ox)
         if (static_cast<unsigned>(ox) < d.out.width)
           sum = sum + load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c) *
-                          load4(from + (oy * d.out.width + ox) * d.out.pitch);
+                          floats_of(load_raw4<half>(d.gradient, from + (oy * d.out.width + ox) *
+                                                                           d.out.pitch),
+                                    d.gradient_terms.fp16);
     }
-    store4(d.input_gradient + std::int64_t{i} * d.in.pitch + c, sum);
+    store_value4(d.input_gradient, d.input_gradient_terms, std::int64_t{i} * d.in.pitch + c, sum);
   }
 }
 
@@ -190,10 +205,12 @@ __device__ void store_tap_sums(const DepthwisePass& d, TapSums& sum, int tap0, i
     float4 total{};
 #pragma unroll
     for (int w = 0; w < warps; ++w) total = total + parts[t][w][threadIdx.x % n.lanes];
+    if (d.state && !isfinite(total.x + total.y + total.z + total.w)) d.state->bad = 1;
     store4(to + (bias ? d.taps() : tap0 + t) * d.out.pitch, total);
   }
 }
 
+template <bool half_x, bool half_g>
 __global__ void __launch_bounds__(threads)
     depthwise_weights_kernel(const __grid_constant__ DepthwisePass d) {
   wait_for_predecessor();
@@ -218,19 +235,22 @@ __global__ void __launch_bounds__(threads)
     const int line = d.by_out_width.quotient(o), sample = d.by_out_height.quotient(line);
     const int top = (line - sample * d.out.height) * d.stride_h - d.pad_top;
     const int left = (o - line * d.out.width) * d.stride_w - d.pad_left;
-    const float4 g = load4(d.gradient + std::int64_t{o} * d.out.pitch + c);
-    const float* from = d.input + std::int64_t{sample} * d.in.floats() + c;
-    float4 x[taps_at_once];
+    const Raw4<half_g> raw_g = load_raw4<half_g>(d.gradient, std::int64_t{o} * d.out.pitch + c);
+    const std::int64_t from = std::int64_t{sample} * d.in.floats() + c;
+    Raw4<half_x> x[taps_at_once];
 #pragma unroll
     for (int t = 0; t < taps_at_once; ++t) {
       const int y = top + tap_y[t], at = left + tap_x[t];
       const bool inside =
           static_cast<unsigned>(y) < d.in.height && static_cast<unsigned>(at) < d.in.width;
-      x[t] = inside ? load4(from + (y * d.in.width + at) * d.in.pitch) : float4{};
+      x[t] = inside ? load_raw4<half_x>(d.input, from + (y * d.in.width + at) * d.in.pitch)
+                    : Raw4<half_x>{};
     }
+    const float4 g = floats_of(raw_g, d.gradient_terms.fp16);
     sum[taps_at_once] = sum[taps_at_once] + g;
 #pragma unroll
-    for (int t = 0; t < taps_at_once; ++t) sum[t] = sum[t] + g * x[t];
+    for (int t = 0; t < taps_at_once; ++t)
+      sum[t] = sum[t] + g * floats_of(x[t], d.input_terms.fp16);
   }
   store_tap_sums(d, sum, tap0, split, c);
 }
@@ -241,7 +261,7 @@ struct DepthwiseRuns {
   int runs;
   Divider by_runs;
 };
-template <int stride>
+template <int stride, bool half_x, bool half_g>
 __global__ void __launch_bounds__(threads)
     depthwise_run_weights_kernel(const __grid_constant__ DepthwiseRuns r) {
   wait_for_predecessor();
@@ -258,19 +278,18 @@ __global__ void __launch_bounds__(threads)
     const int line = r.by_runs.quotient(run), x0 = (run - line * r.runs) * side_by_side;
     const int sample = d.by_out_height.quotient(line);
     const int top = (line - sample * d.out.height) * d.stride_h - d.pad_top;
-    const float* gradients = d.gradient + (std::int64_t{line} * d.out.width + x0) * d.out.pitch + c;
-    const float* from = d.input + std::int64_t{sample} * d.in.floats() + c;
+    const std::int64_t gradients = std::int64_t{line} * d.out.width * d.out.pitch + c;
+    const std::int64_t from = std::int64_t{sample} * d.in.floats() + c;
     float4 g[side_by_side];
+    load_columns<half_g>(g, d.gradient, gradients, x0, d.out, d.gradient_terms.fp16);
 #pragma unroll
-    for (int k = 0; k < side_by_side; ++k) {
-      g[k] = x0 + k < d.out.width ? load4(gradients + k * d.out.pitch) : float4{};
-      sum[taps_at_once] = sum[taps_at_once] + g[k];
-    }
+    for (int k = 0; k < side_by_side; ++k) sum[taps_at_once] = sum[taps_at_once] + g[k];
 #pragma unroll
     for (int ky = 0; ky < side; ++ky) {
       if (ky >= d.kernel_h || static_cast<unsigned>(top + ky) >= d.in.height) continue;
       float4 x[(side_by_side - 1) * stride + side];
-      load_columns(x, from + (top + ky) * d.in.width * d.in.pitch, x0 * stride - d.pad_left, d.in);
+      load_columns<half_x>(x, d.input, from + (top + ky) * d.in.width * d.in.pitch,
+                           x0 * stride - d.pad_left, d.in, d.input_terms.fp16);
 #pragma unroll
       for (int kx = 0; kx < side; ++kx)
 #pragma unroll
@@ -296,6 +315,7 @@ cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream) {
   DepthwiseLines lines{d.in, d.out, d.kernel_h, d.kernel_w, d.stride_h, d.stride_w};
   lines.pad_top = d.pad_top, lines.pad_left = d.pad_left, lines.relu = d.relu;
   lines.from = d.input, lines.weights = d.weights, lines.bias = d.bias, lines.to = d.output;
+  lines.from_terms = d.input_terms, lines.to_terms = d.output_terms;
   return launch_lines(lines, d.count, stream);
 }
 
@@ -303,18 +323,25 @@ cudaError_t launch_depthwise_mask(const DepthwisePass& d, cudaStream_t stream) {
   return launch(mask_kernel, blocks_for(std::int64_t{d.count} * d.out.floats() / 4), threads, 0,
                 stream, d);
 }
-cudaError_t launch_depthwise_weights(const DepthwisePass& d, cudaStream_t stream) {
+template <bool half_x, bool half_g>
+cudaError_t launch_weights(const DepthwisePass& d, cudaStream_t stream) {
   const auto groups = static_cast<unsigned>(lanes_of(d.out.pitch).groups);
   if (d.kernel_w == 3 && d.kernel_h <= 3 && d.stride_w <= 2) {
     const int runs = runs_of(d.out.width);
     const DepthwiseRuns r{d, runs, Divider(static_cast<std::uint32_t>(runs))};
-    return launch(
-        d.stride_w == 1 ? depthwise_run_weights_kernel<1> : depthwise_run_weights_kernel<2>,
-        dim3(static_cast<unsigned>(d.splits), groups), threads, 0, stream, r);
+    return launch(d.stride_w == 1 ? depthwise_run_weights_kernel<1, half_x, half_g>
+                                  : depthwise_run_weights_kernel<2, half_x, half_g>,
+                  dim3(static_cast<unsigned>(d.splits), groups), threads, 0, stream, r);
   }
-  return launch(depthwise_weights_kernel,
+  return launch(depthwise_weights_kernel<half_x, half_g>,
                 dim3(static_cast<unsigned>(tap_groups(d) * d.splits), groups), threads, 0, stream,
                 d);
+}
+cudaError_t launch_depthwise_weights(const DepthwisePass& d, cudaStream_t stream) {
+  const bool half_g = d.gradient_terms.terms > 0;
+  if (d.input_terms.terms > 0)
+    return half_g ? launch_weights<true, true>(d, stream) : launch_weights<true, false>(d, stream);
+  return half_g ? launch_weights<false, true>(d, stream) : launch_weights<false, false>(d, stream);
 }
 cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream) {
   if (d.stride_h == 1 && d.stride_w == 1) {
@@ -322,6 +349,7 @@ cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream) {
     lines.pad_top = d.kernel_h - 1 - d.pad_top, lines.pad_left = d.kernel_w - 1 - d.pad_left;
     lines.turned = true, lines.from = d.gradient, lines.weights = d.weights;
     lines.to = d.input_gradient;
+    lines.from_terms = d.gradient_terms, lines.to_terms = d.input_gradient_terms;
     return launch_lines(lines, d.count, stream);
   }
   const Lanes in = lanes_of(d.in.pitch);
@@ -331,8 +359,9 @@ cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream) {
       static_cast<unsigned>(std::min((positions + in.rows - 1) / in.rows, most_blocks));
   const DepthwiseData data{d, Divider(static_cast<std::uint32_t>(d.stride_h)),
                            Divider(static_cast<std::uint32_t>(d.stride_w))};
-  return launch(depthwise_data_kernel, dim3(blocks, static_cast<unsigned>(in.groups)), threads, 0,
-                stream, data);
+  return launch(
+      d.gradient_terms.terms > 0 ? depthwise_data_kernel<true> : depthwise_data_kernel<false>,
+      dim3(blocks, static_cast<unsigned>(in.groups)), threads, 0, stream, data);
 }
 
 }  // namespace sweetspot::engine::cuda

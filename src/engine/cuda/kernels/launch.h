@@ -130,6 +130,9 @@ struct NormPass {
   float *moving_mean, *moving_variance, *mean, *scale;  // mean and 1/σ of the micro-batch
   float *output, *input_gradient, *gamma_gradient, *beta_gradient;
   ValueTerms output_terms, input_gradient_terms;
+  // The same of what is read, floats or one term; the kernel that holds all rows reads floats only.
+  ValueTerms input_terms, gradient_terms;
+  StepState* state;  // learns of an overflow, if the gradient is one term of fp16
   float* sums;  // of the input gradient's columns, or null: (sum_slices, padded)
   int sum_slices;
   int columns, slices;

@@ -115,6 +115,9 @@ struct DepthwisePass {
   float* output;                        // with relu, the backward pass reads it
   float* gradient;                      // with relu, masked first
   float* input_gradient;                // or null
+  // How these four are stored; what is read is floats or one term, floats only with relu.
+  ValueTerms input_terms, output_terms, gradient_terms, input_gradient_terms;
+  StepState* state;  // learns of an overflow, if the gradient is one term of fp16
   float* partials;                      // `splits` copies of taps and bias, `partial_stride` apart
   int splits;
   std::int64_t partial_stride;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "engine/cuda/kernels/norm.cuh"
 
@@ -45,6 +46,7 @@ __device__ T over_slices(const NormPass& n, const Place& p, Made made) {
   return all;
 }
 
+template <bool half>
 __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ NormPass n) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<Moments*>(raw);
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   if (holds)
     moving_mean = load4(n.moving_mean + p.feature),
     moving_variance = load4(n.moving_variance + p.feature);
-  Moments m = over_groups(moments_of(n, p), p, min(p.groups, p.end - p.begin), n.columns, shared);
+  Moments m = over_groups(moments_of<half>(n, p), p, min(p.groups, p.end - p.begin), n.columns, shared);
   float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
   if (holds) store4(mine, m.mean), store4(mine + n.padded, m.square);
   if (!last_of_slices(n)) return;
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
 }
 
 // The second pass, or the only one in evaluation.
-template <bool pooled>
+template <bool pooled, bool half, bool smooth>
 __global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_constant__ NormPass n) {
   wait_for_predecessor();
   const Place p(n, pooled ? n.rows / 4 : n.rows);
@@ -87,14 +89,14 @@ __global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_consta
     scale = each(load4(n.moving_variance + p.feature),
                  [&](float v) { return 1 / sqrtf(v + n.epsilon); });
   }
-  const Features f{mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
+  const Features f = features_of(n, p.feature, mean, scale);
   if constexpr (pooled)
-    apply_pooled(n, p, f);
+    apply_pooled<half, smooth>(n, p, f);
   else
-    apply(n, p, f);
+    apply<half, smooth>(n, p, f);
 }
 
-template <bool pooled>
+template <bool pooled, bool half_x, bool half_g, bool smooth>
 __global__ void __launch_bounds__(threads)
     norm_backward_kernel(const __grid_constant__ NormPass n) {
   extern __shared__ __align__(16) unsigned char raw[];
@@ -105,9 +107,8 @@ __global__ void __launch_bounds__(threads)
   float4 scale{};
   if (p.real) {
     scale = load4(n.scale + p.feature);
-    t = totals_of<pooled>(
-        n, p,
-        {load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)});
+    t = totals_of<pooled, half_x, half_g, smooth>(
+        n, p, features_of(n, p.feature, load4(n.mean + p.feature), scale));
   }
   t = over_groups(t, p, min(p.groups, p.end - p.begin), n.columns, shared);
   float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
@@ -119,11 +120,13 @@ __global__ void __launch_bounds__(threads)
   t = over_groups(t, p, min(p.groups, n.slices), n.columns, shared);
   if (!p.real || p.group != 0) return;
   const Means means = settle_totals(n, p.feature, t, scale, true);
+  if (half_g && n.state && !isfinite(t.gradient.x + t.gradient.y + t.gradient.z + t.gradient.w))
+    n.state->bad = 1;
   store4(n.means + p.feature, means.gradient);
   store4(n.means + n.padded + p.feature, means.product);
 }
 
-template <bool pooled>
+template <bool pooled, bool half_x, bool half_g, bool smooth>
 __global__ void __launch_bounds__(threads)
     norm_apply_backward_kernel(const __grid_constant__ NormPass n) {
   extern __shared__ __align__(16) unsigned char raw[];
@@ -132,9 +135,8 @@ __global__ void __launch_bounds__(threads)
   float4 sum{};
   if (p.real) {
     const float4 scale = load4(n.scale + p.feature);
-    const Features f{load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale),
-                     shift_of(n, p.feature)};
-    sum = apply_backward<pooled>(
+    const Features f = features_of(n, p.feature, load4(n.mean + p.feature), scale);
+    sum = apply_backward<pooled, half_x, half_g, smooth>(
         n, p, f, scale, {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
   }
   if (n.sums) store_sums(n, p, sum, reinterpret_cast<float4*>(raw));
@@ -164,23 +166,61 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
   return s;
 }
 
+namespace {
+
+// Calls make(…) with each bool as a constant.
+template <class Make>
+auto with_constants(Make make) {
+  return make();
+}
+template <class Make, class... Bools>
+auto with_constants(Make make, bool first, Bools... rest) {
+  return first ? with_constants([&](auto... c) { return make(std::true_type{}, c...); }, rest...)
+               : with_constants([&](auto... c) { return make(std::false_type{}, c...); }, rest...);
+}
+
+using Kernel = void (*)(NormPass);
+Kernel apply_kernel(const NormPass& n) {
+  return with_constants(
+      [](auto pooled, auto half, auto smooth) -> Kernel {
+        return norm_apply_kernel<decltype(pooled)::value, decltype(half)::value,
+                                 decltype(smooth)::value>;
+      },
+      n.pooled, n.input_terms.terms > 0, is_smooth(n));
+}
+struct BackwardKernels {
+  Kernel sums, gradients;
+};
+BackwardKernels backward_kernels(const NormPass& n) {
+  return with_constants(
+      [](auto pooled, auto half_x, auto half_g, auto smooth) {
+        constexpr bool p = decltype(pooled)::value, x = decltype(half_x)::value,
+                       g = decltype(half_g)::value, s = decltype(smooth)::value;
+        return BackwardKernels{norm_backward_kernel<p, x, g, s>,
+                               norm_apply_backward_kernel<p, x, g, s>};
+      },
+      n.pooled, n.input_terms.terms > 0, n.gradient_terms.terms > 0, is_smooth(n));
+}
+
+}  // namespace
+
 cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
+  const bool half = n.input_terms.terms > 0;
   if (n.training) {
-    const cudaError_t error = launch(norm_kernel, norm_blocks(n, n.slices), threads,
-                                     group_places * sizeof(Moments), stream, n);
+    const cudaError_t error =
+        launch(half ? norm_kernel<true> : norm_kernel<false>, norm_blocks(n, n.slices), threads,
+               group_places * sizeof(Moments), stream, n);
     if (error != cudaSuccess) return error;
   }
-  return launch(n.pooled ? norm_apply_kernel<true> : norm_apply_kernel<false>, second_blocks_of(n),
-                threads, 0, stream, n);
+  return launch(apply_kernel(n), second_blocks_of(n), threads, 0, stream, n);
 }
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
-  const cudaError_t error =
-      launch(n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>,
-             norm_blocks(n, n.slices), threads, group_places * sizeof(Totals), stream, n);
+  const BackwardKernels kernels = backward_kernels(n);
+  const cudaError_t error = launch(kernels.sums, norm_blocks(n, n.slices), threads,
+                                   group_places * sizeof(Totals), stream, n);
   if (error != cudaSuccess || !n.input_gradient) return error;
-  return launch(n.pooled ? norm_apply_backward_kernel<true> : norm_apply_backward_kernel<false>,
-                n.sums ? norm_blocks(n, n.sum_slices) : second_blocks_of(n), threads,
-                n.sums ? group_places * sizeof(float4) : 0, stream, n);
+  return launch(kernels.gradients, n.sums ? norm_blocks(n, n.sum_slices) : second_blocks_of(n),
+                threads, n.sums ? group_places * sizeof(float4) : 0, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda

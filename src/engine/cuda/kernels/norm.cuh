@@ -108,6 +108,7 @@ constexpr int group_places = threads + most_norm_columns;  // of `shared`
 
 struct Features {
   float4 mean, factor, shift;
+  float least;  // of the output: 0 for ReLU, −∞ for none
 };
 __device__ float4 scaled_by_gamma(const NormPass& n, int feature, float4 scale) {
   return n.gamma ? scale * load4(n.gamma + feature) : scale;
@@ -116,10 +117,27 @@ __device__ float4 shift_of(const NormPass& n, int feature) {
   return n.beta ? load4(n.beta + feature) : float4{};
 }
 
-__device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
-  return each((x - f.mean) * f.factor + f.shift, [&](float z) { return activated(n.function, z); });
+__device__ Features features_of(const NormPass& n, int feature, float4 mean, float4 scale) {
+  return {mean, scaled_by_gamma(n, feature, scale), shift_of(n, feature),
+          n.function == Function::relu ? 0.f : -INFINITY};
 }
-// Some functions are not zero at zero, but the padding must be.
+
+// ReLU, or no function, is one comparison; the others (`smooth`) have kernels of their own, since a
+// choice for every element would cost more than the normalisation.
+bool is_smooth(const NormPass& n) {
+  return n.function != Function::linear && n.function != Function::relu;
+}
+__device__ float4 scaled(const Features& f, float4 x) {
+  return (x - f.mean) * f.factor + f.shift;
+}
+template <bool smooth>
+__device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
+  return each(scaled(f, x), [&](float z) {
+    if constexpr (smooth) return activated(n.function, z);
+    return z < f.least ? f.least : z;
+  });
+}
+// Some smooth functions are not zero at zero, but the padding must be.
 __device__ float4 without_padding(const NormPass& n, int feature, float4 y) {
   const int channel = feature % n.pitch;
   return {y.x, channel + 1 < n.channels ? y.y : 0.f, channel + 2 < n.channels ? y.z : 0.f,
@@ -133,18 +151,19 @@ __device__ std::int64_t corner_of(const NormPass& n, int window) {
 }
 __device__ int row_in_window(const NormPass& n, int slot) { return slot / 2 * n.width + slot % 2; }
 
+template <bool half, bool smooth>
 __device__ void apply_pooled(const NormPass& n, const Place& p, const Features& f) {
   for (int window = p.begin + p.group; window < p.end; window += p.groups) {
-    const float* from = n.input + corner_of(n, window) * n.padded + p.feature;
-    float4 x[4];
+    const std::int64_t from = corner_of(n, window) * n.padded + p.feature;
+    Raw4<half> x[4];
 #pragma unroll
     for (int slot = 0; slot < 4; ++slot)
-      x[slot] = load4(from + std::int64_t{row_in_window(n, slot)} * n.padded);
+      x[slot] = load_raw4<half>(n.input, from + std::int64_t{row_in_window(n, slot)} * n.padded);
     float best[4];
     std::uint8_t code[4];
 #pragma unroll
     for (int slot = 0; slot < 4; ++slot) {
-      const float4 y4 = normalised(n, f, x[slot]);
+      const float4 y4 = normalised<smooth>(n, f, floats_of(x[slot], n.input_terms.fp16));
       const float y[4] = {y4.x, y4.y, y4.z, y4.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i)
@@ -152,47 +171,56 @@ __device__ void apply_pooled(const NormPass& n, const Place& p, const Features& 
           best[i] = y[i], code[i] = static_cast<std::uint8_t>(slot);
     }
     const std::int64_t to = std::int64_t{window} * n.padded + p.feature;
-    store_value4(n.output, n.output_terms, to,
-                 without_padding(n, p.feature, {best[0], best[1], best[2], best[3]}));
+    const float4 y{best[0], best[1], best[2], best[3]};
+    store_value4(n.output, n.output_terms, to, smooth ? without_padding(n, p.feature, y) : y);
     if (n.code) *reinterpret_cast<uchar4*>(n.code + to) = {code[0], code[1], code[2], code[3]};
   }
 }
 
+// Loads that a thread has under way: as many bytes with half of the bits.
+template <bool half, int of_floats>
+constexpr int loads = half ? 2 * of_floats : of_floats;
+
+template <bool half, bool smooth>
 __device__ void apply(const NormPass& n, const Place& p, const Features& f) {
-  constexpr int at_once = 4;
-  const float* from = n.input + p.feature;
+  constexpr int at_once = loads<half, 4>;
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
-    float4 x[at_once];
+    Raw4<half> x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
       if (row + i * p.groups < p.end)
-        x[i] = load4(from + std::int64_t{row + i * p.groups} * n.padded);
+        x[i] = load_raw4<half>(n.input, std::int64_t{row + i * p.groups} * n.padded + p.feature);
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      if (row + i * p.groups < p.end)
+      if (row + i * p.groups < p.end) {
+        const float4 y = normalised<smooth>(n, f, floats_of(x[i], n.input_terms.fp16));
         store_value4(n.output, n.output_terms,
                      std::int64_t{row + i * p.groups} * n.padded + p.feature,
-                     without_padding(n, p.feature, normalised(n, f, x[i])));
+                     smooth ? without_padding(n, p.feature, y) : y);
+      }
   }
 }
 
+template <bool half>
 __device__ Moments moments_of(const NormPass& n, const Place& p) {
-  constexpr int at_once = 8;
+  constexpr int at_once = loads<half, 8>;
   Moments m{};
   if (!p.real || p.begin + p.group >= p.end) return m;
-  const float* from = n.input + p.feature;
+  const auto load = [&](int row) {
+    return load_raw4<half>(n.input, std::int64_t{row} * n.padded + p.feature);
+  };
   // Deviations from this thread's first value: their squares lose no precision to a large mean.
-  const float4 pivot = load4(from + std::int64_t{p.begin + p.group} * n.padded);
+  const Raw4<half> first = load(p.begin + p.group);
+  const float4 pivot = floats_of(first, n.input_terms.fp16);
   float4 sum{}, square{};
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
-    float4 x[at_once];
+    Raw4<half> x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      x[i] = row + i * p.groups < p.end ? load4(from + std::int64_t{row + i * p.groups} * n.padded)
-                                        : pivot;
+      x[i] = row + i * p.groups < p.end ? load(row + i * p.groups) : first;
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      const float4 d = x[i] - pivot;
+      const float4 d = floats_of(x[i], n.input_terms.fp16) - pivot;
       sum = sum + d, square = square + d * d;
     }
   }
@@ -203,46 +231,56 @@ __device__ Moments moments_of(const NormPass& n, const Place& p) {
 }
 
 // The gradient after the normalisation, through the activation.
+template <bool smooth>
 __device__ float4 let_through(const NormPass& n, const Features& f, float4 x, float4 g) {
-  if (n.function == Function::linear) return g;
-  return through_activation(n.function, normalised(n, f, x), g);
+  if constexpr (smooth) return through_activation(n.function, normalised<true>(n, f, x), g);
+  const float4 z = scaled(f, x);
+  return {z.x > f.least ? g.x : 0.f, z.y > f.least ? g.y : 0.f, z.z > f.least ? g.z : 0.f,
+          z.w > f.least ? g.w : 0.f};
 }
 
 // Calls `use(place, x, gradient)` for each vector before the pooling.
-template <bool pooled, class Use>
+template <bool pooled, bool half_x, bool half_g, bool smooth, class Use>
 __device__ void each_gradient(const NormPass& n, const Place& p, const Features& f, Use use) {
   if constexpr (pooled) {
     for (int window = p.begin + p.group; window < p.end; window += p.groups) {
       const std::int64_t from = std::int64_t{window} * n.padded + p.feature;
       const std::int64_t corner = corner_of(n, window) * n.padded + p.feature;
-      const float4 g = load4(n.gradient + from);
+      const Raw4<half_g> raw_g = load_raw4<half_g>(n.gradient, from);
       const uchar4 code = *reinterpret_cast<const uchar4*>(n.code + from);
-      float4 x[4];
+      Raw4<half_x> raw_x[4];
 #pragma unroll
       for (int slot = 0; slot < 4; ++slot)
-        x[slot] = load4(n.input + corner + std::int64_t{row_in_window(n, slot)} * n.padded);
+        raw_x[slot] =
+            load_raw4<half_x>(n.input, corner + std::int64_t{row_in_window(n, slot)} * n.padded);
+      const float4 g = floats_of(raw_g, n.gradient_terms.fp16);
 #pragma unroll
-      for (int slot = 0; slot < 4; ++slot)
-        use(corner + std::int64_t{row_in_window(n, slot)} * n.padded, x[slot],
-            let_through(n, f, x[slot],
+      for (int slot = 0; slot < 4; ++slot) {
+        const float4 x = floats_of(raw_x[slot], n.input_terms.fp16);
+        use(corner + std::int64_t{row_in_window(n, slot)} * n.padded, x,
+            let_through<smooth>(n, f, x,
                         {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f,
                          code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f}));
+      }
     }
     return;
   }
-  constexpr int at_once = 4;
+  constexpr int at_once = loads<half_x && half_g, 4>;
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
-    float4 x[at_once], g[at_once];
+    Raw4<half_x> x[at_once];
+    Raw4<half_g> g[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
       if (const std::int64_t at = std::int64_t{row + i * p.groups} * n.padded + p.feature;
           row + i * p.groups < p.end)
-        x[i] = load4(n.input + at), g[i] = load4(n.gradient + at);
+        x[i] = load_raw4<half_x>(n.input, at), g[i] = load_raw4<half_g>(n.gradient, at);
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      if (row + i * p.groups < p.end)
-        use(std::int64_t{row + i * p.groups} * n.padded + p.feature, x[i],
-            let_through(n, f, x[i], g[i]));
+      if (row + i * p.groups < p.end) {
+        const float4 value = floats_of(x[i], n.input_terms.fp16);
+        use(std::int64_t{row + i * p.groups} * n.padded + p.feature, value,
+            let_through<smooth>(n, f, value, floats_of(g[i], n.gradient_terms.fp16)));
+      }
   }
 }
 
@@ -251,12 +289,12 @@ struct Means {
   float4 gradient, product;
 };
 // Returns the sum of what it writes.
-template <bool pooled>
+template <bool pooled, bool half_x, bool half_g, bool smooth>
 __device__ float4 apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
                                  const Means& means) {
   const float4 by_distance = means.product * scale;
   float4 sum{};
-  each_gradient<pooled>(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
+  each_gradient<pooled, half_x, half_g, smooth>(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
     const float4 v = f.factor * (g - means.gradient - (x - f.mean) * by_distance);
     store_value4(n.input_gradient, n.input_gradient_terms, at, v);
     sum = sum + v;
@@ -279,10 +317,10 @@ __device__ void store_sums(const NormPass& n, const Place& p, float4 sum, float4
   if (p.real && p.group == 0) store4(n.sums + std::int64_t{blockIdx.y} * n.padded + p.feature, sum);
 }
 
-template <bool pooled>
+template <bool pooled, bool half_x, bool half_g, bool smooth>
 __device__ Totals totals_of(const NormPass& n, const Place& p, const Features& f) {
   Totals t{};
-  each_gradient<pooled>(n, p, f, [&](std::int64_t, float4 x, float4 g) {
+  each_gradient<pooled, half_x, half_g, smooth>(n, p, f, [&](std::int64_t, float4 x, float4 g) {
     t.gradient = t.gradient + g, t.product = t.product + g * (x - f.mean);
   });
   return t;

@@ -20,7 +20,8 @@ class Depthwise final : public Op {
     pass_.relu = relu;
   }
   std::string method() const override {
-    return pass_.relu ? "depthwise convolution, ReLU" : "depthwise convolution";
+    return std::string("depthwise convolution") + (pass_.relu ? ", ReLU" : "") +
+           (in_->value_terms.terms > 0 ? ", of 16 bits" : "");
   }
   void claim(Planner& planner) override {
     if (!planner.training()) return;
@@ -31,13 +32,31 @@ class Depthwise final : public Op {
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
+  // The pass through ReLU's gradient has floats.
+  bool writes_terms() const override { return !pass_.relu; }
+  bool reads_terms(const Planner& planner) const override {
+    return packed_terms(planner.math()) == 1;
+  }
+  bool writes_gradient_terms(const Planner& planner) const override {
+    return wants_input_gradient && planner.training();
+  }
+  bool reads_gradient_terms(const Planner& planner) const override {
+    return !pass_.relu && packed_terms(planner.math()) == 1;
+  }
+  bool writes_gradient_sums() const override { return false; }
+  bool packs_floats() const override { return false; }
+  bool reads_gradient_sums() const override { return false; }
+  bool rounds() const override { return out_->gradient_terms.fp16; }
+  bool shows_overflow_late() const override { return rounds(); }
   void forward(Pass& pass) const override {
     check(launch_depthwise(common(pass), pass.stream), "a depthwise convolution");
   }
   void backward(Pass& pass) const override {
     DepthwisePass d = common(pass);
-    d.gradient = pass.at(out_->gradient);
+    d.gradient = pass.at(out_->gradient), d.gradient_terms = out_->gradient_terms;
     if (wants_input_gradient) d.input_gradient = pass.at(in_->gradient);
+    d.input_gradient_terms = in_->gradient_terms;
+    if (d.gradient_terms.fp16) d.state = pass.state;
     d.partials = pass.partials + partials_.offset, d.partial_stride = partials_.floats;
     d.splits = partials_.splits;
     const char* doing = "a depthwise convolution's gradients";
@@ -52,6 +71,7 @@ class Depthwise final : public Op {
     DepthwisePass d = pass_;
     d.count = pass.count;
     d.input = pass.at(in_->value), d.output = pass.at(out_->value);
+    d.input_terms = in_->value_terms, d.output_terms = out_->value_terms;
     d.weights = pass.weights + weights_.kernel;
     d.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     return d;

@@ -103,14 +103,23 @@ class MatmulProduct final : public ProductOp {
   }
   bool rounds() const override { return packed_; }  // tf32 has the range of floats
   void leave_update() override { kernel_partials_.in_place = bias_partials_.in_place = false; }
-  bool reads_terms() const override { return packed_; }
-  bool reads_gradient_terms() const override { return packed_ && !relu_ && !dropout_; }
+  bool reads_terms(const Planner&) const override { return packed_; }
+  bool reads_gradient_terms(const Planner&) const override {
+    return packed_ && !relu_ && !dropout_;
+  }
+  // The library adds a bias in the result's precision only, and `finish` has floats.
+  bool writes_terms() const override { return packed_ && !relu_ && !dropout_ && !weights_.bias; }
+  bool writes_gradient_terms(const Planner&) const override {
+    return packed_ && wants_input_gradient;
+  }
+  bool writes_gradient_sums() const override { return false; }
 
   void forward(Pass& pass) const override {
     if (packed_) pack(pass);
     Matmul m = common(pass);
     m.rows = rows_of(shape_, pass.count), m.depth = shape_.channels, m.columns = shape_.filters;
     m.left = input(pass), m.right = kernel(pass), m.to = pass.at(out_->value);
+    m.to_bf16 = out_->value_terms.terms > 0;
     m.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     run(m);
     if (relu_ || (dropout_ && pass.training)) finish(pass);
@@ -128,6 +137,7 @@ class MatmulProduct final : public ProductOp {
       m.rows = rows_of(shape_, pass.count), m.depth = shape_.filters, m.columns = shape_.channels;
       m.left = gradient, m.right = kernel(pass), m.right_turned = true;
       m.factor = in_->gradient_scale, m.to = pass.at(in_->gradient);
+      m.to_bf16 = in_->gradient_terms.terms > 0;
       run(m);
     }
     if (kernel_partials_.in_place && pass.in_place.weights) return update_in_place(pass);

@@ -16,6 +16,7 @@ class Norm final : public Op {
     if (fusion_.activation != model::Activation::linear) text += ", activation";
     if (fusion_.pooled) text += ", max pooling";
     if (held_.slices > 0) text += held_.slices > 1 ? ", in clusters" : ", in one kernel";
+    if (in_->value_terms.terms > 0) text += ", of 16 bits";
     return text;
   }
   void claim(Planner& planner) override {
@@ -39,6 +40,14 @@ class Norm final : public Op {
     return wants_input_gradient && planner.training() && per_channel;
   }
   int gradient_sum_slices(const Planner& planner) const override { return held(planner).slices; }
+  // Few rows are bound by latency, not by bytes.
+  bool reads_terms(const Planner& planner) const override {
+    return packed_terms(planner.math()) == 1 && held(planner).slices == 0;
+  }
+  bool reads_gradient_terms(const Planner& planner) const override { return reads_terms(planner); }
+  bool packs_floats() const override { return false; }
+  bool reads_gradient_sums() const override { return false; }
+  bool rounds() const override { return out_->gradient_terms.fp16; }
   void forward(Pass& pass) const override {
     NormPass n = common(pass);
     n.output = pass.at(out_->value), n.output_terms = out_->value_terms;
@@ -47,7 +56,8 @@ class Norm final : public Op {
   }
   void backward(Pass& pass) const override {
     NormPass n = common(pass);
-    n.gradient = pass.at(out_->gradient);
+    n.gradient = pass.at(out_->gradient), n.gradient_terms = out_->gradient_terms;
+    if (n.gradient_terms.fp16) n.state = pass.state;
     if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
     n.input_gradient_terms = in_->gradient_terms, n.sum_slices = in_->gradient_sum_slices;
     if (n.sum_slices > 0) n.sums = pass.partials + in_->gradient_sums;
@@ -78,7 +88,7 @@ class Norm final : public Op {
     n.by_windows_x = Divider(static_cast<std::uint32_t>(out_->width));
     if (n.pooled && n.training) n.code = pass.at<std::uint8_t>(code_);
     n.momentum = static_cast<float>(norm_.momentum), n.epsilon = static_cast<float>(norm_.epsilon);
-    n.input = pass.at(in_->value);
+    n.input = pass.at(in_->value), n.input_terms = in_->value_terms;
     n.gamma = weights_.gamma ? pass.weights + *weights_.gamma : nullptr;
     n.beta = weights_.beta ? pass.weights + *weights_.beta : nullptr;
     n.moving_mean = pass.weights + weights_.moving_mean;

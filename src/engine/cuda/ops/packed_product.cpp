@@ -95,14 +95,17 @@ class PackedProduct final : public ProductOp {
     return list;
   }
   bool writes_terms() const override { return function == Function::linear; }
-  bool reads_gradient_terms() const override {
+  bool writes_terms_freely() const override { return writes_terms() && !few_channels_; }
+  bool reads_gradient_terms(const Planner&) const override {
     return shape_.pool == 1 && function == Function::linear;
   }
   bool routes_gradient() const override { return relu_ || dropout_; }
   bool shows_overflow_late() const override { return true; }
   bool takes_function() const override { return true; }
   bool passes_through_function() const override { return true; }
-  bool reads_terms() const override { return channels_ == shape_.channels && !few_channels_; }
+  bool reads_terms(const Planner&) const override {
+    return channels_ == shape_.channels && !few_channels_;
+  }
   bool writes_gradient_terms(const Planner&) const override {
     // The sums of a flattened image's elements are not those of its channels.
     return wants_input_gradient && channels_ == shape_.channels && channels_ == in_->pitch;

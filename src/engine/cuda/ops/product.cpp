@@ -150,6 +150,7 @@ class Product final : public ProductOp {
     return function == Function::linear &&
            on_chip_samples(chip_, GemmKind::forward, shape_, 1, 1) == 0;
   }
+  bool writes_terms_freely() const override { return false; }  // a separate, larger kernel does
   bool takes_function() const override { return !runs_on_chip_any(); }
   bool passes_through_function() const override {
     return on_chip_samples(chip_, GemmKind::data, shape_, 1, 1) == 0;
