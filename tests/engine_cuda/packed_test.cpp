@@ -101,6 +101,38 @@ TEST_P(CudaPacked, ProductsBetweenNormalisationsHaveTheGradientsOfTheCpu) {
   EXPECT_EQ(gpu->memory(), cuda::plan(between, options, whole, false)->memory());
 }
 
+// Channels that are no multiples of eight, with functions that are not zero at zero, in front of
+// everything that must not see the padding.
+constexpr const char* odd_channels =
+    R"({"class_name": "Sequential", "config": {"name": "odd-channels", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 20, 18, 4]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 20, "kernel_size": 3, "padding": "same", "activation": "sigmoid"}},
+  {"class_name": "Conv2D", "config": {"name": "b", "filters": 36, "kernel_size": 5, "strides": 2, "padding": "same", "use_bias": false}},
+  {"class_name": "BatchNormalization", "config": {"name": "c"}},
+  {"class_name": "Activation", "config": {"name": "d", "activation": "sigmoid"}},
+  {"class_name": "Conv2D", "config": {"name": "e", "filters": 50, "kernel_size": 3, "padding": "same", "activation": "softplus"}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "f", "kernel_size": 3, "padding": "same"}},
+  {"class_name": "Conv2D", "config": {"name": "g", "filters": 100, "kernel_size": 1, "activation": "tanh"}},
+  {"class_name": "LayerNormalization", "config": {"name": "h"}},
+  {"class_name": "Flatten", "config": {"name": "i"}},
+  {"class_name": "Dense", "config": {"name": "j", "units": 84, "activation": "sigmoid"}},
+  {"class_name": "Dense", "config": {"name": "k", "units": 21, "activation": "softmax"}}]}})";
+
+TEST_P(CudaPacked, ProductsOfOddChannelsHaveTheGradientsOfTheCpu) {
+  const model::Network odd = model::read_keras(odd_channels, "odd-channels");
+  EXPECT_GE(packed.count(odd, options, whole), 2);
+  const auto gpu = cuda::make_trainer(odd, options);
+  const auto cpu = cpu::make_trainer(odd, options.trainer);
+  const double near = GetParam() == Precision::bf16 ? 0.1 : 1e-2;
+  for (const std::int64_t size : {whole, std::int64_t{16}, std::int64_t{3}}) {
+    SCOPED_TRACE(size);
+    const GoldenBatch batch(odd, true, size, 0);
+    const double expected = cpu->accumulate(batch.view(), size).loss;
+    EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, near * expected);
+    expect_near(gpu->gradients(), cpu->gradients(), near);
+  }
+}
+
 // Whole stages of channels and filters, and rows of the weight gradient filled by half (96);
 // kernels of 3×3, 1×1 and 5×3, strides with several phases, padding on one side, wide and narrow
 // tiles, and matrices. ReLU behind ReLU: the gradient passes through codes.

@@ -37,8 +37,7 @@ std::vector<trial::Trial> three_seeds() {
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    widest = std::max(widest, display_width(line));
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
   return widest;
 }
 

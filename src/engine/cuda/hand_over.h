@@ -8,8 +8,8 @@ namespace sweetspot::engine::cuda {
 void hand_over_functions(Program& program);
 
 // The producer of a product's 16-bit operand (its input or the gradient of its output) writes it as
-// terms, if it can, and no floats are stored. Three terms would be larger than the floats. Where one
-// term is enough, normalisations and depthwise convolutions read it too: half of the bytes.
+// terms, if it can, and no floats are stored. Three terms would be larger than the floats. Where
+// one term is enough, normalisations and depthwise convolutions read it too: half of the bytes.
 void hand_over_terms(Program& program, const Planner& planner);
 
 // In fp16 a gradient that overflows invalidates the step. An operation may update its weights

@@ -167,8 +167,8 @@ Prepared& prepared(const Matmul& m) {
   static std::map<Key, std::unique_ptr<Prepared>> all;
   int device = 0;
   cudaGetDevice(&device);
-  const Key key{device,         m.splits, m.rows,    m.columns,        m.depth, m.left_turned,
-                m.right_turned, m.bf16,   m.to_bf16, m.bias != nullptr};
+  const Key key{device,        m.splits,       m.rows, m.columns, m.depth,
+                m.left_turned, m.right_turned, m.bf16, m.to_bf16, m.bias != nullptr};
   std::unique_ptr<Prepared>& found = all[key];
   if (!found) found = std::make_unique<Prepared>(m, handle_of(device));
   return *found;

@@ -18,7 +18,7 @@
 
 namespace sweetspot::engine::cuda {
 
-// What flows between two operations: (samples, height, width, channels padded to fours).
+// What flows between two operations: (samples, height, width, channels padded).
 struct Tensor {
   int height = 1, width = 1, channels = 1, pitch = 4;
   // Byte offsets in the arena; the gradient is that of the value after dropout.

@@ -9,9 +9,13 @@
 
 namespace sweetspot::engine::cuda {
 
-// Channels are padded to multiples of four, so that every load is 16 bytes wide; the padding is
-// zero and stays zero.
-inline int padded(std::int64_t channels) { return static_cast<int>((channels + 3) / 4 * 4); }
+// Channels are padded to multiples of four, so that every load is 16 bytes wide, and beyond 16 to
+// multiples of eight, 16 bytes of packed operands: 36 or 50 channels would go without those. The
+// padding is zero and stays zero.
+inline int padded(std::int64_t channels) {
+  const std::int64_t unit = channels > 16 ? 8 : 4;
+  return static_cast<int>((channels + unit - 1) / unit * unit);
+}
 
 // A variable in the flat weight buffer: a kernel is (rows, columns padded), where the rows are (tap
 // or position, channels padded); a vector is one row. A layer's bias follows its kernel.

@@ -6,8 +6,8 @@
 #include "engine/cuda/kernels/split_floats.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// Convolutions with one filter per channel: four channels per thread, so that loads of floats are 16
-// bytes wide. What is read may have 16 bits each (`half`).
+// Convolutions with one filter per channel: four channels per thread, so that loads of floats are
+// 16 bytes wide. What is read may have 16 bits each (`half`).
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -166,8 +166,8 @@ __global__ void __launch_bounds__(threads)
       for (int kx = x - last_x * d.stride_w, ox = last_x; kx < d.kernel_w; kx += d.stride_w, --ox)
         if (static_cast<unsigned>(ox) < d.out.width)
           sum = sum + load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c) *
-                          floats_of(load_raw4<half>(d.gradient, from + (oy * d.out.width + ox) *
-                                                                           d.out.pitch),
+                          floats_of(load_raw4<half>(d.gradient,
+                                                    from + (oy * d.out.width + ox) * d.out.pitch),
                                     d.gradient_terms.fp16);
     }
     store_value4(d.input_gradient, d.input_gradient_terms, std::int64_t{i} * d.in.pitch + c, sum);

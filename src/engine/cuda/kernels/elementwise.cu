@@ -1,6 +1,7 @@
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/dropout_gradient.h"
 #include "engine/cuda/kernels/grid_stride.cuh"
+#include "engine/cuda/kernels/planes.cuh"
 #include "engine/cuda/kernels/rows.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
@@ -42,8 +43,7 @@ __global__ void __launch_bounds__(threads)
     float4 y = each(load4(e.input + 4 * i), [&](float x) { return activated(e.function, x); });
     if (e.function == Function::sigmoid && e.padded != e.channels) {  // sigmoid(0) ≠ 0
       const int c = static_cast<int>(4 * i % e.padded);
-      y = {y.x, c + 1 < e.channels ? y.y : 0.f, c + 2 < e.channels ? y.z : 0.f,
-           c + 3 < e.channels ? y.w : 0.f};
+      y = without_padding(y, c, e.channels);
     }
     store4(e.to + 4 * i, y);
   }

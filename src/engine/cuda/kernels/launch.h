@@ -133,7 +133,7 @@ struct NormPass {
   // The same of what is read, floats or one term; the kernel that holds all rows reads floats only.
   ValueTerms input_terms, gradient_terms;
   StepState* state;  // learns of an overflow, if the gradient is one term of fp16
-  float* sums;  // of the input gradient's columns, or null: (sum_slices, padded)
+  float* sums;       // of the input gradient's columns, or null: (sum_slices, padded)
   int sum_slices;
   int columns, slices;
   float *partials, *means;  // with several slices: (slices, 2, padded) and (2, padded)

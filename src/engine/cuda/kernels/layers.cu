@@ -82,8 +82,7 @@ __global__ void function_kernel(const __grid_constant__ FunctionPass f) {
     float4 y = each(load4(f.known + 4 * i), [&](float x) { return value_of(f.function, x); });
     if (f.channels != f.padded) {  // the padding stays zero
       const int c = static_cast<int>(4 * i % f.padded);
-      y = {c < f.channels ? y.x : 0.f, c + 1 < f.channels ? y.y : 0.f,
-           c + 2 < f.channels ? y.z : 0.f, c + 3 < f.channels ? y.w : 0.f};
+      y = without_padding(y, c, f.channels);
     }
     store4(f.to + 4 * i, y);
   }

@@ -118,7 +118,7 @@ struct DepthwisePass {
   // How these four are stored; what is read is floats or one term, floats only with relu.
   ValueTerms input_terms, output_terms, gradient_terms, input_gradient_terms;
   StepState* state;  // learns of an overflow, if the gradient is one term of fp16
-  float* partials;                      // `splits` copies of taps and bias, `partial_stride` apart
+  float* partials;   // `splits` copies of taps and bias, `partial_stride` apart
   int splits;
   std::int64_t partial_stride;
   Divider by_in_width, by_in_height, by_out_width, by_out_height;

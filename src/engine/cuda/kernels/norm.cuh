@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/planes.cuh"
 #include "engine/cuda/kernels/split_floats.cuh"
 
 // Batch normalisation, and the following activation and 2×2 max pooling. A block has up to 32
@@ -127,9 +128,7 @@ __device__ Features features_of(const NormPass& n, int feature, float4 mean, flo
 bool is_smooth(const NormPass& n) {
   return n.function != Function::linear && n.function != Function::relu;
 }
-__device__ float4 scaled(const Features& f, float4 x) {
-  return (x - f.mean) * f.factor + f.shift;
-}
+__device__ float4 scaled(const Features& f, float4 x) { return (x - f.mean) * f.factor + f.shift; }
 template <bool smooth>
 __device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
   return each(scaled(f, x), [&](float z) {
@@ -138,10 +137,8 @@ __device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
   });
 }
 // Some smooth functions are not zero at zero, but the padding must be.
-__device__ float4 without_padding(const NormPass& n, int feature, float4 y) {
-  const int channel = feature % n.pitch;
-  return {y.x, channel + 1 < n.channels ? y.y : 0.f, channel + 2 < n.channels ? y.z : 0.f,
-          channel + 3 < n.channels ? y.w : 0.f};
+__device__ float4 only_channels(const NormPass& n, int feature, float4 y) {
+  return without_padding(y, feature % n.pitch, n.channels);
 }
 
 // The first of a window's four rows.
@@ -172,7 +169,7 @@ __device__ void apply_pooled(const NormPass& n, const Place& p, const Features& 
     }
     const std::int64_t to = std::int64_t{window} * n.padded + p.feature;
     const float4 y{best[0], best[1], best[2], best[3]};
-    store_value4(n.output, n.output_terms, to, smooth ? without_padding(n, p.feature, y) : y);
+    store_value4(n.output, n.output_terms, to, smooth ? only_channels(n, p.feature, y) : y);
     if (n.code) *reinterpret_cast<uchar4*>(n.code + to) = {code[0], code[1], code[2], code[3]};
   }
 }
@@ -196,7 +193,7 @@ __device__ void apply(const NormPass& n, const Place& p, const Features& f) {
         const float4 y = normalised<smooth>(n, f, floats_of(x[i], n.input_terms.fp16));
         store_value4(n.output, n.output_terms,
                      std::int64_t{row + i * p.groups} * n.padded + p.feature,
-                     smooth ? without_padding(n, p.feature, y) : y);
+                     smooth ? only_channels(n, p.feature, y) : y);
       }
   }
 }
@@ -259,13 +256,13 @@ __device__ void each_gradient(const NormPass& n, const Place& p, const Features&
         const float4 x = floats_of(raw_x[slot], n.input_terms.fp16);
         use(corner + std::int64_t{row_in_window(n, slot)} * n.padded, x,
             let_through<smooth>(n, f, x,
-                        {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f,
-                         code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f}));
+                                {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f,
+                                 code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f}));
       }
     }
     return;
   }
-  constexpr int at_once = loads<half_x && half_g, 4>;
+  constexpr int at_once = loads < half_x && half_g, 4 > ;
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
     Raw4<half_x> x[at_once];
     Raw4<half_g> g[at_once];

@@ -122,14 +122,14 @@ __device__ void norm_held(const NormPass& n, Blocks blocks) {
       }
       const std::int64_t to = std::int64_t{held.unit(i)} * n.padded + held.feature;
       store_value4(n.output, n.output_terms, to,
-                   without_padding(n, held.feature, {best[0], best[1], best[2], best[3]}));
+                   only_channels(n, held.feature, {best[0], best[1], best[2], best[3]}));
       if (n.code) *reinterpret_cast<uchar4*>(n.code + to) = {code[0], code[1], code[2], code[3]};
     }
   } else {
     held.every([&](int i, int slot, int k) {
-      store_value4(n.output, n.output_terms, held.at(n, i, slot),
-                   without_padding(n, held.feature,
-                                   held_function<smooth>(n.function, x[k] * factor + beta)));
+      store_value4(
+          n.output, n.output_terms, held.at(n, i, slot),
+          only_channels(n, held.feature, held_function<smooth>(n.function, x[k] * factor + beta)));
     });
   }
   if (stores) {
