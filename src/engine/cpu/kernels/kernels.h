@@ -157,11 +157,13 @@ struct Filter {
   constexpr std::int64_t side_lines() const { return flat ? 1 : side(); }
   constexpr std::int64_t taps() const { return size_lines() * size; }
 };
-// Those that there are. Along both axes eight points would amplify rounding errors too much.
-constexpr Filter minimal_filters[] = {{4, 3},       {2, 3},       {2, 5},       {3, 4},
-                                      {5, 2},       {3, 2},       {4, 3, true}, {2, 3, true},
-                                      {2, 5, true}, {3, 4, true}, {5, 2, true}, {3, 2, true},
-                                      {6, 3, true}, {4, 5, true}};
+// Those that there are, of 4, 6 and 8 points along an axis. Relative to a typical output of 64
+// channels the rounding errors are 2.4e-7, 1.7e-6 and 3.1e-6 along both axes, 1.8e-7, 4.8e-7 and
+// 6.3e-7 along one.
+constexpr Filter minimal_filters[] = {
+    {2, 3},       {3, 2},       {4, 3},       {2, 5},       {3, 4},       {5, 2},
+    {6, 3},       {4, 5},       {5, 4},       {2, 3, true}, {3, 2, true}, {4, 3, true},
+    {2, 5, true}, {3, 4, true}, {5, 2, true}, {6, 3, true}, {4, 5, true}, {5, 4, true}};
 // Where the taps of a kernel are among the rows of a matrix; −1: the tap is zero.
 struct TapRows {
   const std::int32_t* rows;

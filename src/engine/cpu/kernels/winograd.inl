@@ -16,13 +16,14 @@ void with_filter(Filter f, Use use) {
     else
       use.template operator()<m, r, false>();
   };
-  if (f.side() == 8) {
-    if (f.size == 3) return use.template operator()<6, 3, true>();
-    return use.template operator()<4, 5, true>();
-  }
   if (f.side() == 4) {
     if (f.size == 2) return with_axes.template operator()<3, 2>();
     return with_axes.template operator()<2, 3>();
+  }
+  if (f.side() == 8) {
+    if (f.size == 3) return with_axes.template operator()<6, 3>();
+    if (f.size == 4) return with_axes.template operator()<5, 4>();
+    return with_axes.template operator()<4, 5>();
   }
   if (f.size == 2) return with_axes.template operator()<5, 2>();
   if (f.size == 3) return with_axes.template operator()<4, 3>();
@@ -55,7 +56,7 @@ void filter_output_of(FilterOutput o) {
     for (int p = 0; p < n; ++p) in[p] = load(o.points + p * o.point_stride + v);
     transform_tile<flat>(FilterMatrices<m, r>::at, in, out);
     const vec bias = o.bias ? load(o.bias + v) : vec{};
-#pragma GCC unroll 25
+#pragma GCC unroll 36
     for (int i = 0; i < outputs; ++i) {
       out[i] += bias;
       if (o.relu) out[i] = positive_part(out[i]);

@@ -10,10 +10,10 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Rows that use a panel of weights several times while it is in cache; a few register tiles.
-constexpr std::int64_t most_rows = 48, most_flat_rows = 96, least_rows = 24;
-// Transformed inputs and outputs that stay in an L2 cache.
-constexpr std::int64_t cached_floats = 320 * 1024;
+// Tiles that are transformed and multiplied at once: enough to amortise reading a point's weights
+// from beyond the L2 cache. (24 of 36 points, so that they stay in that cache, take 1.2 times as
+// long for 192 channels, and as long for 64.)
+constexpr std::int64_t square_rows = 48, flat_rows = 96;
 // Transformed weight gradients of a thread that stay in its cache between chunks.
 constexpr std::int64_t cached_sums = 160 * 1024;
 // Input channels whose weight gradients are inverse-transformed together.
@@ -28,7 +28,8 @@ std::int64_t tiles(const ConvGeometry& g, const Filter& filter) {
 // gradients as long as multiplying them with this many tiles: more at memory bandwidth, if they
 // exceed the caches.
 std::int64_t cost(const ConvGeometry& g, const Filter& filter, std::int64_t micro_batch) {
-  constexpr std::int64_t transform_channels = 12;
+  // The registers hold no square of eight.
+  const std::int64_t transform_channels = filter.side() == 8 && !filter.flat ? 24 : 12;
   const std::int64_t transform_tiles = g.depth() * g.columns() < 256 * 1024 ? 24 : 64;
   const std::int64_t depth = round_up(KernelParts::count(g, filter) * g.in.channels, unit),
                      columns = g.columns(), rows = tiles(g, filter) * micro_batch;
@@ -70,11 +71,7 @@ MinimalFiltering::MinimalFiltering(const ConvGeometry& geometry, const Filter& f
       parts_(g_, filter_),
       forward_(make_way(false)),
       back_(make_way(true)) {
-  const std::int64_t wide = forward_.depth() + forward_.columns();
-  const bool streams = g_.depth() * g_.columns() >= 1024 * 1024;
-  const std::int64_t most = filter_.flat ? most_flat_rows : most_rows;
-  rows_ = streams ? most
-                  : std::clamp(cached_floats / filter_.points() / wide / 6 * 6, least_rows, most);
+  rows_ = filter_.flat ? flat_rows : square_rows;
   rows_ = std::min(rows_, std::max(forward_.tiles(), back_.tiles()) * micro_batch);
   samples_ = std::clamp<std::int64_t>(rows_ / forward_.tiles(), 1, micro_batch);
   keeps_sums_ = forward_.weight_floats() <= cached_sums;
@@ -216,7 +213,7 @@ void MinimalFiltering::convolve(const Way& way, const ConvImages& images, const 
       transform_tile(pass, way, (first + r) % tiles, frame, inputs + r * depth);
     }
     Multiply m{};
-    m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = depth;
+    m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = way.in.channels;
     m.c_row_stride = way.columns(), m.c_unit_stride = unit;
     for (std::int64_t p = 0; p < filter_.points(); ++p)
       for (std::int64_t n = 0; n < way.columns(); n += panel) {
@@ -319,14 +316,15 @@ void MinimalFiltering::add_taps(const Pass& pass, const Sums& sums, float* slot)
 void MinimalFiltering::add_weights(const ConvImages& images, const SlotPart& part,
                                    const Memory& memory, float* slot) const {
   const Pass& pass = images.pass;
-  const std::int64_t depth = forward_.depth(), columns = forward_.columns();
+  const std::int64_t depth = forward_.depth(), columns = forward_.columns(),
+                     channels = forward_.in.channels;
   const std::int64_t all = (part.samples.end - part.samples.begin) * forward_.tiles();
   auto* kept = reinterpret_cast<float*>(memory.kept + sums_at_);
   auto* chunk = reinterpret_cast<float*>(memory.working + chunk_at_);
   const auto kept_sums = [&](std::int64_t rows, std::int64_t column) {
     return Sums{rows,
                 0,
-                depth,
+                channels,
                 column,
                 kept + column * depth,
                 std::min(panel, columns - column),
@@ -343,10 +341,10 @@ void MinimalFiltering::add_weights(const ConvImages& images, const SlotPart& par
         sum_points(pass, memory, kept_sums(rows, n));
         continue;
       }
-      for (std::int64_t k = 0; k < depth; k += sum_depth) {
+      for (std::int64_t k = 0; k < channels; k += sum_depth) {
         const Sums sums{rows,
                         k,
-                        std::min(sum_depth, depth - k),
+                        std::min(sum_depth, channels - k),
                         n,
                         chunk,
                         std::min(panel, columns - n),
