@@ -198,6 +198,37 @@ TEST(Softmax, IsExactEnoughForLogitsOfAnySize) {
   }
 }
 
+// Rows of B after each segment that are zero need not be multiplied.
+TEST(Product, SkipsRowsAfterEachSegment) {
+  constexpr std::int64_t rows = 31, segments = 7, run = 5, skipped = 11;
+  constexpr std::int64_t depth = segments * (run + skipped);
+  for (const std::int64_t width : {16, 48, 64}) {
+    std::vector<float> a(rows * depth), b(static_cast<std::size_t>(depth * width));
+    const core::Random random(4, core::Purpose::dropout, 0, 0);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      a[i] = static_cast<float>(random.words(i)[0]) * 0x1p-32f - 0.5f;
+    std::vector<std::int32_t> offsets;
+    for (std::int64_t s = 0; s < segments; ++s) {
+      offsets.push_back(static_cast<std::int32_t>(s * (run + skipped)));
+      for (std::int64_t i = 0; i < run * width; ++i)
+        b[static_cast<std::size_t>(s * (run + skipped) * width + i)] =
+            static_cast<float>(random.words(static_cast<std::uint64_t>(i + s * 1000))[1]) *
+                0x1p-32f -
+            0.5f;
+    }
+    std::vector<float> whole(static_cast<std::size_t>(rows * width)), parts = whole;
+    Multiply m{};
+    m.a = a.data(), m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = depth;
+    m.b = b.data(), m.width = width;
+    m.c = whole.data(), m.c_row_stride = width, m.c_unit_stride = unit;
+    kernels().multiply(m);
+    m.segments = segments, m.segment_offsets = offsets.data(), m.run = run, m.skipped = skipped;
+    m.c = parts.data();
+    kernels().multiply(m);
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(parts[i], whole[i], 1e-6);
+  }
+}
+
 // A convolution of one tile by the transforms, against the direct sum. One tap is missing.
 TEST(Filter, ConvolvesATileAndBothItsGradients) {
   for (const Filter& filter : minimal_filters) {

@@ -44,9 +44,6 @@ TEST(Operations, NetworksOutsideTheZooTakeFastPathsToo) {
   const auto golden = [](const char* name) {
     return golden_path("models/" + std::string(name) + ".json");
   };
-  EXPECT_EQ(method(golden("norm-blocks"), "conv2d_1", 64), "convolution by minimal filtering");
-  EXPECT_EQ(method(golden("norm-blocks"), "conv2d_2", 64),
-            "convolution and ReLU by minimal filtering");
   EXPECT_EQ(method(golden("minimal-filtering"), "conv2d_1"), "convolution by minimal filtering");
   EXPECT_EQ(method(golden("kernel-parts"), "strided"), "convolution and ReLU by minimal filtering");
   EXPECT_EQ(method(golden("kernel-parts"), "large"), "convolution by minimal filtering");

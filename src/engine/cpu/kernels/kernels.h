@@ -30,6 +30,7 @@ struct Product {
   std::int64_t rows;
   const std::int32_t* segment_offsets;  // null: one segment
   std::int64_t segments, run;
+  std::int64_t skipped;  // rows of B after each segment's that are zero; in fp32
   const Operand* b;
   std::int64_t width;  // columns of this panel, a multiple of unit, at most panel
   const float* bias;   // null: none

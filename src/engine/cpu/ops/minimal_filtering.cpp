@@ -31,8 +31,8 @@ std::int64_t cost(const ConvGeometry& g, const Filter& filter, std::int64_t micr
   // The registers hold no square of eight.
   const std::int64_t transform_channels = filter.side() == 8 && !filter.flat ? 24 : 12;
   const std::int64_t transform_tiles = g.depth() * g.columns() < 256 * 1024 ? 24 : 64;
-  const std::int64_t depth = round_up(KernelParts::count(g, filter) * g.in.channels, unit),
-                     columns = g.columns(), rows = tiles(g, filter) * micro_batch;
+  const std::int64_t depth = KernelParts::count(g, filter) * g.in.channels, columns = g.columns(),
+                     rows = tiles(g, filter) * micro_batch;
   return filter.points() * ((rows + transform_tiles) * depth * columns +
                             rows * transform_channels * (depth + columns));
 }
@@ -60,7 +60,8 @@ std::optional<Filter> MinimalFiltering::best(const ConvGeometry& g, std::int64_t
     if (!found || needed < least) found = filter, least = needed;
   }
   // Several products of a tile's points are slower than one of all taps.
-  const std::int64_t direct = g.depth() * g.columns() * g.out.positions() * micro_batch;
+  const std::int64_t direct =
+      g.taps() * g.in.channels * g.columns() * g.out.positions() * micro_batch;
   return found && 4 * least <= 3 * direct ? found : std::nullopt;
 }
 
