@@ -29,8 +29,9 @@ std::int64_t tiles(const ConvGeometry& g, const Filter& filter) {
 // exceed the caches.
 std::int64_t cost(const ConvGeometry& g, const Filter& filter, std::int64_t micro_batch) {
   // The registers hold no square of eight.
-  const std::int64_t transform_channels = filter.side() == 8 && !filter.flat ? 24 : 12;
-  const std::int64_t transform_tiles = g.depth() * g.columns() < 256 * 1024 ? 24 : 64;
+  const std::int64_t slower = filter.side() == 8 && !filter.flat ? 2 : 1;
+  const std::int64_t transform_channels = slower * 12,
+                     transform_tiles = slower * (g.depth() * g.columns() < 256 * 1024 ? 24 : 64);
   const std::int64_t depth = KernelParts::count(g, filter) * g.in.channels, columns = g.columns(),
                      rows = tiles(g, filter) * micro_batch;
   return filter.points() * ((rows + transform_tiles) * depth * columns +
