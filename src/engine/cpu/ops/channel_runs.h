@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "engine/cpu/kernels/kernels.h"
+#include "engine/cpu/op.h"
 
 namespace sweetspot::engine::cpu {
 
