@@ -38,11 +38,15 @@ std::int64_t cost(const ConvGeometry& g, const Filter& filter, std::int64_t micr
                             rows * transform_channels * (depth + columns));
 }
 
-// The width alone if the kernel has one row. In bf16 products of rounded operands are twice as fast
-// as those in fp32, which leaves too little to gain from parts.
+// The width alone if the kernel has one row. What the parts of a kernel read is copied, for each
+// thread, and a copy far beyond its caches would cost more than it saves. In bf16 products of
+// rounded operands are twice as fast as those in fp32, which leaves too little to gain from parts.
 bool suits(const ConvGeometry& g, const Filter& filter) {
+  constexpr std::int64_t most_copied = 4 * 1024 * 1024;  // floats
+  const std::int64_t copied = KernelParts::count(g, filter) * g.in.channels * g.out.positions();
   return filter.flat == (g.kernel.height == 1) &&
-         (!g.bf16 || (!filter.flat && KernelParts::trivial(g, filter)));
+         (KernelParts::trivial(g, filter) ? !g.bf16 || !filter.flat
+                                          : !g.bf16 && copied <= most_copied);
 }
 
 }  // namespace
