@@ -80,21 +80,20 @@ TEST_P(Golden, AccumulationEqualsTheWholeBatch) {
   expect_golden_gradients(1, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Golden,
-                         ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn",
-                                           "rgb128-cnn-slim", "linear", "mlp", "all-layers",
-                                           "avg-same", "conv-regression", "dense-only", "decoder",
-                                           "few-channels", "few-positions", "functions",
-                                           "many-shapes", "minimal-filtering", "mobile", "noisy",
-                                           "norm-blocks", "norm-fusions", "odd-channels",
-                                           "overlap-pool", "penalties", "resident-mix", "sequence",
-                                           "small-images", "strided-phases", "strided-same",
-                                           "tiny-mlp", "to-few-channels", "transposed"),
-                         [](const auto& model) {
-                           std::string name = model.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, Golden,
+    ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn", "rgb128-cnn-slim",
+                      "linear", "mlp", "all-layers", "avg-same", "conv-regression", "dense-only",
+                      "decoder", "few-channels", "few-positions", "flat-filters", "functions",
+                      "kernel-parts", "many-shapes", "minimal-filtering", "mobile", "noisy",
+                      "norm-blocks", "norm-fusions", "odd-channels", "overlap-pool", "penalties",
+                      "resident-mix", "sequence", "small-images", "strided-phases", "strided-same",
+                      "tiny-mlp", "to-few-channels", "transposed"),
+    [](const auto& model) {
+      std::string name = model.param;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
 
 class OptimizerSteps : public ::testing::TestWithParam<Optimizer::Kind> {};
 

@@ -1,10 +1,12 @@
 #include "engine/cpu/kernels/kernels.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "core/random.h"
@@ -196,10 +198,43 @@ TEST(Softmax, IsExactEnoughForLogitsOfAnySize) {
   }
 }
 
-// A convolution of one tile by the transforms, against the direct sum.
+// Rows of B after each segment that are zero need not be multiplied.
+TEST(Product, SkipsRowsAfterEachSegment) {
+  constexpr std::int64_t rows = 31, segments = 7, run = 5, skipped = 11;
+  constexpr std::int64_t depth = segments * (run + skipped);
+  for (const std::int64_t width : {16, 48, 64}) {
+    std::vector<float> a(rows * depth), b(static_cast<std::size_t>(depth * width));
+    const core::Random random(4, core::Purpose::dropout, 0, 0);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      a[i] = static_cast<float>(random.words(i)[0]) * 0x1p-32f - 0.5f;
+    std::vector<std::int32_t> offsets;
+    for (std::int64_t s = 0; s < segments; ++s) {
+      offsets.push_back(static_cast<std::int32_t>(s * (run + skipped)));
+      for (std::int64_t i = 0; i < run * width; ++i)
+        b[static_cast<std::size_t>(s * (run + skipped) * width + i)] =
+            static_cast<float>(random.words(static_cast<std::uint64_t>(i + s * 1000))[1]) *
+                0x1p-32f -
+            0.5f;
+    }
+    std::vector<float> whole(static_cast<std::size_t>(rows * width)), parts = whole;
+    Multiply m{};
+    m.a = a.data(), m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = depth;
+    m.b = b.data(), m.width = width;
+    m.c = whole.data(), m.c_row_stride = width, m.c_unit_stride = unit;
+    kernels().multiply(m);
+    m.segments = segments, m.segment_offsets = offsets.data(), m.run = run, m.skipped = skipped;
+    m.c = parts.data();
+    kernels().multiply(m);
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(parts[i], whole[i], 1e-6);
+  }
+}
+
+// A convolution of one tile by the transforms, against the direct sum. One tap is missing.
 TEST(Filter, ConvolvesATileAndBothItsGradients) {
-  for (const Filter filter : {Filter{2, 3}, Filter{4, 3}, Filter{2, 5}}) {
+  for (const Filter& filter : minimal_filters) {
+    SCOPED_TRACE(fmt::format("tile {}, size {}, flat {}", filter.tile, filter.size, filter.flat));
     const std::int64_t side = filter.side(), size = filter.size, tile = filter.tile;
+    const std::int64_t outputs = filter.tile_lines() * tile;
     const auto values = [](std::int64_t count, std::uint64_t purpose) {
       std::vector<float> made(static_cast<std::size_t>(count * unit));
       const core::Random random(purpose, core::Purpose::dropout, 0, 0);
@@ -207,38 +242,44 @@ TEST(Filter, ConvolvesATileAndBothItsGradients) {
         made[i] = static_cast<float>(random.words(i)[0]) * 0x1p-32f - 0.5f;
       return made;
     };
-    const std::vector<float> in = values(side * side, 1), taps = values(size * size, 2),
-                             gradient = values(tile * tile, 3);
+    const std::vector<float> in = values(filter.points(), 1), taps = values(filter.taps(), 2),
+                             gradient = values(outputs, 3);
     const auto floats = static_cast<std::size_t>(filter.points() * unit);
     std::vector<float> input(floats), weights(floats), back(floats), product(floats);
-    kernels().winograd_input(side - 1, in.data(), side * unit, input.data(), unit);
-    kernels().filter_weights(filter, taps.data(), unit, weights.data(), unit);
+    kernels().filter_input(filter, {in.data(), side * unit, unit}, input.data(), unit);
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(filter.taps()));
+    std::iota(rows.begin(), rows.end(), 0);
+    rows[1] = -1;
+    const TapRows at_rows{rows.data(), unit};
+    kernels().filter_weights(filter, taps.data(), at_rows, weights.data(), unit);
     kernels().filter_gradient(filter, gradient.data(), tile * unit, back.data(), unit);
     const auto at = [](const std::vector<float>& v, std::int64_t i, std::int64_t lane) {
       return v[static_cast<std::size_t>(i * unit + lane)];
     };
 
     for (std::size_t i = 0; i < floats; ++i) product[i] = input[i] * weights[i];
-    std::vector<float> out(static_cast<std::size_t>(tile * tile * unit), 9.f);
-    kernels().filter_output(
-        filter, {product.data(), unit, nullptr, false, out.data(), tile * unit, tile, tile - 1});
+    std::vector<float> out(static_cast<std::size_t>(outputs * unit), 9.f);
+    kernels().filter_output(filter, {product.data(), unit, nullptr, false, out.data(), tile * unit,
+                                     unit, filter.tile_lines(), tile - 1});
     for (std::size_t i = 0; i < floats; ++i) product[i] = input[i] * back[i];
-    std::vector<float> slopes(static_cast<std::size_t>(size * size * unit), 1.f);
-    kernels().filter_weight_gradient(filter, product.data(), unit, slopes.data(), unit);
+    std::vector<float> slopes(static_cast<std::size_t>(filter.taps() * unit), 1.f);
+    kernels().filter_weight_gradient(filter, product.data(), unit, at_rows, slopes.data());
 
+    // What output i reads with tap t.
+    const auto read = [&](std::int64_t i, std::int64_t t) {
+      return (i / tile + t / size) * side + i % tile + t % size;
+    };
     for (std::int64_t lane = 0; lane < unit; ++lane) {
-      for (std::int64_t y = 0; y < tile; ++y)
-        for (std::int64_t x = 0; x < tile; ++x) {
-          double sum = 0;
-          for (std::int64_t t = 0; t < size * size; ++t)
-            sum += double{at(in, (y + t / size) * side + x + t % size, lane)} * at(taps, t, lane);
-          EXPECT_NEAR(at(out, y * tile + x, lane), x < tile - 1 ? sum : 9, 2e-5);
-        }
-      for (std::int64_t t = 0; t < size * size; ++t) {
+      for (std::int64_t i = 0; i < outputs; ++i) {
+        double sum = 0;
+        for (std::int64_t t = 0; t < filter.taps(); ++t)
+          if (t != 1) sum += double{at(in, read(i, t), lane)} * at(taps, t, lane);
+        EXPECT_NEAR(at(out, i, lane), i % tile < tile - 1 ? sum : 9, 2e-5);
+      }
+      for (std::int64_t t = 0; t < filter.taps(); ++t) {
         double sum = 1;
-        for (std::int64_t i = 0; i < tile * tile; ++i)
-          sum += double{at(in, (i / tile + t / size) * side + i % tile + t % size, lane)} *
-                 at(gradient, i, lane);
+        for (std::int64_t i = 0; t != 1 && i < outputs; ++i)
+          sum += double{at(in, read(i, t), lane)} * at(gradient, i, lane);
         EXPECT_NEAR(at(slopes, t, lane), sum, 2e-5);
       }
     }

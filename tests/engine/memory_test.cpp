@@ -18,8 +18,9 @@ core::MemoryByUse difference(const core::MemoryByUse& after, const core::MemoryB
 TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
   std::vector<std::string> names = model::zoo_names();
   for (const char* name :
-       {"decoder", "few-channels", "few-positions", "functions", "minimal-filtering", "mobile",
-        "norm-blocks", "penalties", "sequence", "small-images", "to-few-channels", "transposed"})
+       {"decoder", "few-channels", "few-positions", "flat-filters", "functions", "kernel-parts",
+        "minimal-filtering", "mobile", "norm-blocks", "penalties", "sequence", "small-images",
+        "to-few-channels", "transposed"})
     names.push_back(golden_path("models/" + std::string(name) + ".json"));
   for (const std::string& name : names)
     for (const std::int64_t micro_batch : {1, 7, 64})

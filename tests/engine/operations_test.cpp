@@ -44,9 +44,11 @@ TEST(Operations, NetworksOutsideTheZooTakeFastPathsToo) {
   const auto golden = [](const char* name) {
     return golden_path("models/" + std::string(name) + ".json");
   };
-  EXPECT_EQ(method(golden("norm-blocks"), "conv2d_1"), "convolution by minimal filtering");
-  EXPECT_EQ(method(golden("norm-blocks"), "conv2d_2"), "convolution and ReLU by minimal filtering");
-  EXPECT_EQ(method(golden("minimal-filtering"), "conv2d_3"), "convolution by minimal filtering");
+  EXPECT_EQ(method(golden("minimal-filtering"), "conv2d_1"), "convolution by minimal filtering");
+  EXPECT_EQ(method(golden("kernel-parts"), "strided"), "convolution and ReLU by minimal filtering");
+  EXPECT_EQ(method(golden("kernel-parts"), "large"), "convolution by minimal filtering");
+  for (const char* layer : {"eight", "strided"})
+    EXPECT_EQ(method(golden("flat-filters"), layer), "convolution by minimal filtering") << layer;
   EXPECT_EQ(method(golden("few-positions"), "matrix"),
             "convolution and ReLU of several samples as one matrix");
   EXPECT_EQ(method(golden("transposed"), "large"),

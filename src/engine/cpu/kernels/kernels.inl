@@ -354,6 +354,19 @@ void copy_rows(const float* from, std::int64_t from_stride, std::int64_t rows, s
     }
 }
 
+template <bool adds>
+void take_lanes_of(TakenLanes t) {
+  ivec taken[vectors];
+  for (int v = 0; v < vectors; ++v)
+    for (int lane = 0; lane < lanes; ++lane) taken[v][lane] = v * lanes + lane < t.lanes ? -1 : 0;
+  for (std::int64_t r = 0; r < t.rows; ++r, t.from += t.from_stride, t.to += t.to_stride)
+    for (int v = 0; v < vectors; ++v) {
+      const vec x = taken[v] != 0 ? load(t.from + v * lanes) : vec{};
+      store(t.to + v * lanes, adds ? load(t.to + v * lanes) + x : x);
+    }
+}
+void take_lanes(const TakenLanes& t) { t.adds ? take_lanes_of<true>(t) : take_lanes_of<false>(t); }
+
 void add_patches(const PatchRows& given, const float* patches, float* frame) {
   const PatchRows p = given;
   for (std::int64_t r = 0; r < p.rows; ++r, patches += p.depth) {
@@ -472,6 +485,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    winograd_input,
                                    winograd_output,
                                    filter_weights,
+                                   filter_input,
                                    filter_output,
                                    filter_gradient,
                                    filter_weight_gradient,
@@ -479,6 +493,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    add,
                                    stream,
                                    copy_rows,
+                                   take_lanes,
                                    add_patches,
                                    scale_kept,
                                    bias_gradient,

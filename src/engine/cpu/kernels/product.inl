@@ -24,8 +24,10 @@ template <class Math, int rows, int n>
                                                 vec (&sum)[rows][n]) {
   constexpr int together = Math::together;
   const std::int64_t b_rows = (m.run + together - 1) / together, b_stride = m.width * together;
+  const std::int64_t skipped = m.skipped * b_stride;
   const typename Math::Operand* b =
-      m.b + column * together + (block.first * b_rows + block.from / together) * b_stride;
+      m.b + column * together + (block.first * b_rows + block.from / together) * b_stride +
+      block.first * skipped;
   for (std::int64_t s = block.first; s < block.end; ++s) {
     const std::int64_t offset = m.segment_offsets ? m.segment_offsets[s] : 0;
     // Of the next block: a dense layer has more rows than the hardware prefetcher follows.
@@ -45,6 +47,7 @@ template <class Math, int rows, int n>
         for (int v = 0; v < n; ++v) sum[r][v] = Math::add_product(sum[r][v], x, column_values[v]);
       }
     }
+    b += skipped;
   }
 }
 

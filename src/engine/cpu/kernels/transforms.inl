@@ -1,55 +1,100 @@
 // Winograd's minimal filtering. F(2×2, r×r), where the 2×2 outputs are one pooling window: (r + 1)²
 // multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. And F(m×m, r×r) for
 // convolutions without pooling, with its gradients: 36 multiplications instead of 144 for 4×4
-// outputs of a 3×3 kernel, or instead of 100 for 2×2 of a 5×5 one. The caller stores each point of
-// a transform in its own precision. Included by the kernels of each instruction set.
+// outputs of a 3×3 kernel, or instead of 100 for 2×2 of a 5×5 one; or along the width alone, F(m,
+// r). The caller stores each point of a transform in its own precision. Included by the kernels of
+// each instruction set.
 //
-// y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A with interpolation points 0, 1, −1, 2, −2 and ∞ (as many as r +
-// 1); the matrices follow from the Vandermonde matrix of the points, with the denominators in G.
-// The rounding error is about 5 times that of the direct sum: 3e-6 of a typical output for r = 4
-// and 32 channels.
+// y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A. A transform with n = m + r − 1 points interpolates a polynomial
+// through n − 1 numbers and its highest coefficient ("∞"). The rounding error is about 5 times that
+// of the direct sum: 3e-6 of a typical output for r = 4, m = 2 and 32 channels.
 
-template <int r>
-struct WinogradMatrices;
-
+template <int n>
+struct Nodes;
 template <>
-struct WinogradMatrices<3> {
-  static constexpr float at[2][4] = {{1, 1, 1, 0}, {0, 1, -1, 1}};
-  static constexpr float g[4][3] = {
-      {1, 0, 0}, {1 / 2.f, 1 / 2.f, 1 / 2.f}, {1 / 2.f, -1 / 2.f, 1 / 2.f}, {0, 0, 1}};
-  static constexpr float bt[4][4] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}};
+struct Nodes<4> {
+  static constexpr float x[] = {0, 1, -1};
+};
+template <>
+struct Nodes<5> {
+  static constexpr float x[] = {0, 1, -1, 2};
+};
+template <>
+struct Nodes<6> {
+  static constexpr float x[] = {0, 1, -1, 2, -2};
+};
+template <>
+struct Nodes<8> {
+  static constexpr float x[] = {0, 1, -1, 2, -2, 1 / 2.f, -1 / 2.f};
 };
 
-template <>
-struct WinogradMatrices<4> {
-  static constexpr float at[2][5] = {{1, 1, 1, 1, 0}, {0, 1, -1, 2, 1}};
-  static constexpr float g[5][4] = {{1 / 2.f, 0, 0, 0},
-                                    {1 / 2.f, 1 / 2.f, 1 / 2.f, 1 / 2.f},
-                                    {1 / 6.f, -1 / 6.f, 1 / 6.f, -1 / 6.f},
-                                    {1 / 6.f, 1 / 3.f, 2 / 3.f, 4 / 3.f},
-                                    {0, 0, 0, 1}};
-  static constexpr float bt[5][5] = {
-      {2, -1, -2, 1, 0}, {0, 2, 1, -1, 0}, {0, -2, 3, -1, 0}, {0, -1, 0, 1, 0}, {0, 2, -1, -2, 1}};
+template <int rows, int columns>
+struct Matrix {
+  float at[rows][columns] = {};
 };
 
-template <>
-struct WinogradMatrices<5> {
-  static constexpr float at[2][6] = {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 1}};
-  static constexpr float g[6][5] = {{1 / 4.f, 0, 0, 0, 0},
-                                    {1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f},
-                                    {1 / 6.f, -1 / 6.f, 1 / 6.f, -1 / 6.f, 1 / 6.f},
-                                    {1 / 24.f, 1 / 12.f, 1 / 6.f, 1 / 3.f, 2 / 3.f},
-                                    {1 / 24.f, -1 / 12.f, 1 / 6.f, -1 / 3.f, 2 / 3.f},
-                                    {0, 0, 0, 0, 1}};
-  static constexpr float bt[6][6] = {{4, 0, -5, 0, 1, 0},  {0, 4, 4, -1, -1, 0},
-                                     {0, -4, 4, 1, -1, 0}, {0, -2, -1, 2, 1, 0},
-                                     {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+constexpr float power(float x, int exponent) { return exponent == 0 ? 1 : x * power(x, exponent - 1); }
+
+// Π (x_j − x_l) over the other nodes.
+template <int n>
+constexpr float distances(int j) {
+  float product = 1;
+  for (int l = 0; l < n - 1; ++l)
+    if (l != j) product *= Nodes<n>::x[j] - Nodes<n>::x[l];
+  return product;
+}
+
+// (points, count): the powers of each node, divided by its distances if `divided`.
+template <int n, int count>
+constexpr Matrix<n, count> powers(bool divided) {
+  Matrix<n, count> made;
+  for (int j = 0; j < n - 1; ++j)
+    for (int i = 0; i < count; ++i) {
+      const float by = distances<n>(j);
+      made.at[j][i] = power(Nodes<n>::x[j], i) / (divided ? (by < 0 ? -by : by) : 1);
+    }
+  made.at[n - 1][count - 1] = 1;
+  return made;
+}
+
+template <int rows, int columns>
+constexpr Matrix<columns, rows> turned(const Matrix<rows, columns>& from) {
+  Matrix<columns, rows> made;
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) made.at[j][i] = from.at[i][j];
+  return made;
+}
+
+// Bᵀ: row j has the coefficients of Π (x − x_l) over the nodes other than j, with the sign of its
+// distances; the last row has those over all nodes.
+template <int n>
+constexpr Matrix<n, n> input_matrix() {
+  Matrix<n, n> made;
+  for (int j = 0; j < n; ++j) {
+    made.at[j][0] = j < n - 1 && distances<n>(j) < 0 ? -1 : 1;
+    for (int l = 0; l < n - 1; ++l) {
+      if (l == j) continue;
+      for (int i = n - 1; i >= 0; --i)
+        made.at[j][i] = (i > 0 ? made.at[j][i - 1] : 0) - Nodes<n>::x[l] * made.at[j][i];
+    }
+  }
+  return made;
+}
+
+template <int m, int r>
+struct FilterMatrices {
+  static constexpr int n = m + r - 1;
+  static constexpr Matrix<n, m> a = powers<n, m>(false);
+  static constexpr Matrix<m, n> at = turned(a);
+  static constexpr Matrix<n, r> g = powers<n, r>(true);
+  static constexpr Matrix<r, n> gt = turned(g);
+  static constexpr Matrix<n, n> bt = input_matrix<n>();
 };
 
 // out[i] = Σ_j matrix[i][j] · in[j], with stride between the elements of in and of out. The loops
 // unroll, so that zeros and ones cost nothing.
 template <int rows, int columns>
-__attribute__((always_inline)) inline void transform(const float (&matrix)[rows][columns],
+__attribute__((always_inline)) inline void transform(const Matrix<rows, columns>& matrix,
                                                      const vec* in, int in_stride, vec* out,
                                                      int out_stride) {
 #pragma GCC unroll 8
@@ -58,7 +103,7 @@ __attribute__((always_inline)) inline void transform(const float (&matrix)[rows]
     bool empty = true;
 #pragma GCC unroll 8
     for (int j = 0; j < columns; ++j) {
-      const float c = matrix[i][j];
+      const float c = matrix.at[i][j];
       if (c == 0) continue;
       const vec x = in[j * in_stride];
       sum = empty ? (c == 1 ? x : c * x) : c == 1 ? sum + x : c == -1 ? sum - x : sum + c * x;
@@ -68,135 +113,92 @@ __attribute__((always_inline)) inline void transform(const float (&matrix)[rows]
   }
 }
 
-template <int rows, int columns>
-__attribute__((always_inline)) inline void transform_square(const float (&matrix)[rows][columns],
-                                                            const vec (&in)[columns * columns],
-                                                            vec (&out)[rows * rows]) {
-  vec half[rows * columns];
-#pragma GCC unroll 8
-  for (int x = 0; x < columns; ++x) transform(matrix, in + x, columns, half + x, columns);
-#pragma GCC unroll 8
-  for (int y = 0; y < rows; ++y) transform(matrix, half + y * columns, 1, out + y * rows, 1);
+// Elements of a square, or of a line if `flat`.
+template <bool flat>
+constexpr int area(int side) {
+  return flat ? side : side * side;
 }
 
-template <int r, class Put>
-void winograd_weights_of(const float* taps, std::int64_t tap_stride, Put put) {
-  for (int v = 0; v < 16; v += lanes) {
-    vec in[r * r], out[(r + 1) * (r + 1)];
-#pragma GCC unroll 32
-    for (int t = 0; t < r * r; ++t) in[t] = load(taps + t * tap_stride + v);
-    transform_square(WinogradMatrices<r>::g, in, out);
-#pragma GCC unroll 64
-    for (int p = 0; p < (r + 1) * (r + 1); ++p) put(p, v, out[p]);
+// Along both axes, or along the only one if `flat`.
+template <bool flat, int rows, int columns>
+__attribute__((always_inline)) inline void transform_tile(const Matrix<rows, columns>& matrix,
+                                                          const vec (&in)[area<flat>(columns)],
+                                                          vec (&out)[area<flat>(rows)]) {
+  if constexpr (flat) {
+    transform(matrix, in, 1, out, 1);
+  } else {
+    vec half[rows * columns];
+#pragma GCC unroll 8
+    for (int x = 0; x < columns; ++x) transform(matrix, in + x, columns, half + x, columns);
+#pragma GCC unroll 8
+    for (int y = 0; y < rows; ++y) transform(matrix, half + y * columns, 1, out + y * rows, 1);
   }
 }
 
-template <int r, class Put>
-void winograd_input_of(const float* plane, std::int64_t line_stride, Put put) {
-  constexpr int n = r + 1;
-  for (int v = 0; v < 16; v += lanes) {
-    vec in[n * n], out[n * n];
+// A tile of values, `side` on each axis. `column_stride`: if it is known here, not from `from`.
+template <bool flat, int side, int column_stride>
+__attribute__((always_inline)) inline void load_tile(TilePlace from, int v,
+                                                     vec (&in)[area<flat>(side)]) {
+  constexpr int lines = flat ? 1 : side;
+  if constexpr (column_stride > 0) from.column_stride = column_stride;
 #pragma GCC unroll 8
-    for (int y = 0; y < n; ++y)
+  for (int y = 0; y < lines; ++y)
 #pragma GCC unroll 8
-      for (int x = 0; x < n; ++x) in[y * n + x] = load(plane + y * line_stride + x * 16 + v);
-    transform_square(WinogradMatrices<r>::bt, in, out);
-#pragma GCC unroll 64
-    for (int p = 0; p < n * n; ++p) put(p, v, out[p]);
-  }
+    for (int x = 0; x < side; ++x)
+      in[y * side + x] = load(from.first + y * from.line_stride + x * from.column_stride + v);
 }
 
-// F(m×m, r×r). Its input transform is that of F(2×2, …) with as many points.
-template <int m, int r>
-struct FilterMatrices;
+template <int count, class Put>
+__attribute__((always_inline)) inline void put_points(const vec (&out)[count], int v, Put put) {
+#pragma GCC unroll 64
+  for (int p = 0; p < count; ++p) put(p, v, out[p]);
+}
 
-template <>
-struct FilterMatrices<2, 3> {
-  static constexpr float at[2][4] = {{1, 1, 1, 0}, {0, 1, -1, 1}};
-  static constexpr float a[4][2] = {{1, 0}, {1, 1}, {1, -1}, {0, 1}};
-  static constexpr float g[4][3] = {
-      {1, 0, 0}, {1 / 2.f, 1 / 2.f, 1 / 2.f}, {1 / 2.f, -1 / 2.f, 1 / 2.f}, {0, 0, 1}};
-  static constexpr float gt[3][4] = {
-      {1, 1 / 2.f, 1 / 2.f, 0}, {0, 1 / 2.f, -1 / 2.f, 0}, {0, 1 / 2.f, 1 / 2.f, 1}};
-};
-
-template <>
-struct FilterMatrices<4, 3> {
-  static constexpr float at[4][6] = {
-      {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
-  static constexpr float a[6][4] = {{1, 0, 0, 0}, {1, 1, 1, 1},   {1, -1, 1, -1},
-                                    {1, 2, 4, 8}, {1, -2, 4, -8}, {0, 0, 0, 1}};
-  static constexpr float g[6][3] = {{1 / 4.f, 0, 0},
-                                    {1 / 6.f, 1 / 6.f, 1 / 6.f},
-                                    {1 / 6.f, -1 / 6.f, 1 / 6.f},
-                                    {1 / 24.f, 1 / 12.f, 1 / 6.f},
-                                    {1 / 24.f, -1 / 12.f, 1 / 6.f},
-                                    {0, 0, 1}};
-  static constexpr float gt[3][6] = {{1 / 4.f, 1 / 6.f, 1 / 6.f, 1 / 24.f, 1 / 24.f, 0},
-                                     {0, 1 / 6.f, -1 / 6.f, 1 / 12.f, -1 / 12.f, 0},
-                                     {0, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1}};
-};
-
-template <>
-struct FilterMatrices<2, 5> : WinogradMatrices<5> {
-  static constexpr float a[6][2] = {{1, 0}, {1, 1}, {1, -1}, {1, 2}, {1, -2}, {0, 1}};
-  static constexpr float gt[5][6] = {{1 / 4.f, 1 / 6.f, 1 / 6.f, 1 / 24.f, 1 / 24.f, 0},
-                                     {0, 1 / 6.f, -1 / 6.f, 1 / 12.f, -1 / 12.f, 0},
-                                     {0, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 0},
-                                     {0, 1 / 6.f, -1 / 6.f, 1 / 3.f, -1 / 3.f, 0},
-                                     {0, 1 / 6.f, 1 / 6.f, 2 / 3.f, 2 / 3.f, 1}};
-};
-
-template <int m, int r, class Put>
-void filter_weights_of(const float* taps, std::int64_t tap_stride, Put put) {
+// `taps`: gives register v of a tap.
+template <int m, int r, bool flat, class Taps, class Put>
+void filter_weights_of(Taps taps, Put put) {
+  constexpr int count = area<flat>(r);
   for (int v = 0; v < 16; v += lanes) {
-    vec in[r * r], out[(m + r - 1) * (m + r - 1)];
+    vec in[count], out[area<flat>(m + r - 1)];
 #pragma GCC unroll 25
-    for (int t = 0; t < r * r; ++t) in[t] = load(taps + t * tap_stride + v);
-    transform_square(FilterMatrices<m, r>::g, in, out);
-#pragma GCC unroll 64
-    for (int p = 0; p < (m + r - 1) * (m + r - 1); ++p) put(p, v, out[p]);
+    for (int t = 0; t < count; ++t) in[t] = taps(t, v);
+    transform_tile<flat>(FilterMatrices<m, r>::g, in, out);
+    put_points(out, v, put);
   }
 }
 
-template <int m, int r, class Put>
-void filter_gradient_of(const float* plane, std::int64_t line_stride, Put put) {
+template <int side, bool flat, int column_stride, class Put>
+void filter_input_of(TilePlace from, Put put) {
   for (int v = 0; v < 16; v += lanes) {
-    vec in[m * m], out[(m + r - 1) * (m + r - 1)];
-#pragma GCC unroll 4
-    for (int y = 0; y < m; ++y)
-#pragma GCC unroll 4
-      for (int x = 0; x < m; ++x) in[y * m + x] = load(plane + y * line_stride + x * 16 + v);
-    transform_square(FilterMatrices<m, r>::a, in, out);
-#pragma GCC unroll 64
-    for (int p = 0; p < (m + r - 1) * (m + r - 1); ++p) put(p, v, out[p]);
+    vec in[area<flat>(side)], out[area<flat>(side)];
+    load_tile<flat, side, column_stride>(from, v, in);
+    transform_tile<flat>(FilterMatrices<2, side - 1>::bt, in, out);
+    put_points(out, v, put);
   }
 }
 
-template <class Put>
-void filter_weights_any(Filter f, const float* taps, std::int64_t tap_stride, Put put) {
-  if (f.size == 5) return filter_weights_of<2, 5>(taps, tap_stride, put);
-  if (f.tile == 2) return filter_weights_of<2, 3>(taps, tap_stride, put);
-  filter_weights_of<4, 3>(taps, tap_stride, put);
-}
-
-template <class Put>
-void filter_gradient_any(Filter f, const float* plane, std::int64_t line_stride, Put put) {
-  if (f.size == 5) return filter_gradient_of<2, 5>(plane, line_stride, put);
-  if (f.tile == 2) return filter_gradient_of<2, 3>(plane, line_stride, put);
-  filter_gradient_of<4, 3>(plane, line_stride, put);
+template <int m, int r, bool flat, class Put>
+void filter_gradient_of(TilePlace from, Put put) {
+  for (int v = 0; v < 16; v += lanes) {
+    vec in[area<flat>(m)], out[area<flat>(m + r - 1)];
+    load_tile<flat, m, 16>(from, v, in);
+    transform_tile<flat>(FilterMatrices<m, r>::a, in, out);
+    put_points(out, v, put);
+  }
 }
 
 template <class Put>
 void winograd_weights_any(std::int64_t r, const float* taps, std::int64_t tap_stride, Put put) {
-  if (r == 3) return winograd_weights_of<3>(taps, tap_stride, put);
-  if (r == 4) return winograd_weights_of<4>(taps, tap_stride, put);
-  winograd_weights_of<5>(taps, tap_stride, put);
+  const auto tap = [=](int t, int v) { return load(taps + t * tap_stride + v); };
+  if (r == 3) return filter_weights_of<2, 3, false>(tap, put);
+  if (r == 4) return filter_weights_of<2, 4, false>(tap, put);
+  filter_weights_of<2, 5, false>(tap, put);
 }
 
 template <class Put>
 void winograd_input_any(std::int64_t r, const float* plane, std::int64_t line_stride, Put put) {
-  if (r == 3) return winograd_input_of<3>(plane, line_stride, put);
-  if (r == 4) return winograd_input_of<4>(plane, line_stride, put);
-  winograd_input_of<5>(plane, line_stride, put);
+  const TilePlace from{plane, line_stride, 16};
+  if (r == 3) return filter_input_of<4, false, 16>(from, put);
+  if (r == 4) return filter_input_of<5, false, 16>(from, put);
+  filter_input_of<6, false, 16>(from, put);
 }

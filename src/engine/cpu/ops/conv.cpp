@@ -65,9 +65,9 @@ class Conv final : public Op {
     working.bytes = minimal_ ? minimal_->working_bytes() : matrix_ ? matrix_->working_bytes() : 0;
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
-    turned_floats_ = g_.raw_input ? 0
-                     : matrix_    ? matrix_->weight_floats()
-                                  : gradient_.weight_floats();
+    turned_floats_ = g_.raw_input || minimal_ ? 0
+                     : matrix_                ? matrix_->weight_floats()
+                                              : gradient_.weight_floats();
     shared_floats =
         turned_floats_ + (minimal_ ? minimal_->weight_floats() : direct_.weight_floats());
   }
@@ -133,12 +133,12 @@ class Conv final : public Op {
     if (minimal_) minimal_->transform_weights(pass, points(pass), part, parts);
     if (g_.bf16) direct_.round_weights(pass, points(pass), part, parts);
     if (!wants_input_gradient || !pass.training) return;
+    if (minimal_) return minimal_->transform_flipped(pass, points(pass), part, parts);
     float* turned = pass.shared + shared_offset;
     if (matrix_)
       return transpose_weights(pass, pass.weights + g_.weights, g_.depth(), g_.columns(), turned,
                                part, parts);
     gradient_.turn_weights(pass, turned, part, parts);
-    if (minimal_) minimal_->transform_turned(pass, turned, points(pass), part, parts);
   }
 
   void gather_part(const Pass& pass, int part, int parts) override {

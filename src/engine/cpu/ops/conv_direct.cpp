@@ -16,6 +16,9 @@ constexpr std::int64_t few_outputs = 10;
 
 DirectConv::DirectConv(const ConvGeometry& geometry)
     : g_(geometry), chunk_(rows_at_once(g_)), input_(g_, row_major(g_.out), chunk_) {
+  if (!g_.compact)
+    runs_.emplace(g_.in.channels, g_.kernel.height, g_.kernel.width, input_.frame_width() * unit,
+                  input_.frame_plane());
   ScratchLayout scratch;
   scratch.add(input_.scratch_bytes());
   const std::int64_t pairs =
@@ -32,10 +35,9 @@ DirectConv::DirectConv(const ConvGeometry& geometry)
       pair_offsets_.push_back(2 * input_.offset(y * g_.out.width + x));
 }
 
-template <class Operand>
+template <class Operand, class Kernel>
 void DirectConv::multiply(const Pass& pass, const Operand* frame, const Operand* weights,
-                          std::int64_t depth, void (*kernel)(const Product<Operand>&),
-                          float* to) const {
+                          std::int64_t depth, Kernel kernel, float* to) const {
   Product<Operand> m{};
   input_.point(m, frame, 0, g_.out.positions());
   m.relu = g_.relu;
@@ -53,8 +55,12 @@ void DirectConv::forward(const Pass& pass, const float* from, const float* round
                          std::byte* scratch, float* to) const {
   const float* frame = input_.frame(from, scratch);
   if (!g_.bf16)
-    return multiply<float>(pass, frame, pass.weights + g_.weights, g_.depth(),
-                           pass.kernels->multiply, to);
+    return multiply<float>(
+        pass, frame, pass.weights + g_.weights, g_.depth(),
+        [&](const Multiply& m) {
+          runs_ ? runs_->multiply(*pass.kernels, m) : pass.kernels->multiply(m);
+        },
+        to);
   auto* rounded_frame = reinterpret_cast<Bf16*>(scratch + rounded_at_);
   pass.bf16->round(frame, input_.frame_numbers(), rounded_frame);
   multiply<Bf16>(pass, rounded_frame, reinterpret_cast<const Bf16*>(rounded),
@@ -81,12 +87,8 @@ void DirectConv::add_weights(const Pass& pass, const float* from, const float* g
         pass.kernels->outer(o);
         continue;
       }
-      o.row_offsets = input_.row_offsets() + first, o.depth = g_.kernel.width * unit;
-      for (const std::int32_t segment : input_.segment_offsets()) {
-        o.a = frame + segment;
-        pass.kernels->outer(o);
-        o.d += o.depth * o.width;
-      }
+      o.row_offsets = input_.row_offsets() + first;
+      runs_->outer(*pass.kernels, o, frame);
     }
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/cpu/ops/channel_runs.h"
 #include "engine/cpu/ops/conv_input.h"
 
 namespace sweetspot::engine::cpu {
@@ -25,9 +26,9 @@ class DirectConv {
                    float* weights) const;
 
  private:
-  template <class Operand>
+  template <class Operand, class Kernel>
   void multiply(const Pass& pass, const Operand* frame, const Operand* weights, std::int64_t depth,
-                void (*kernel)(const Product<Operand>&), float* to) const;
+                Kernel kernel, float* to) const;
   void add_weights_of_few(const Pass& pass, const float* frame, const float* gradient,
                           std::byte* scratch, float* weights) const;
   void add_rounded_weights(const Pass& pass, const float* frame, const float* gradient,
@@ -36,6 +37,7 @@ class DirectConv {
   ConvGeometry g_;
   std::int64_t chunk_;  // rows whose patches are gathered at once
   ConvInput input_;
+  std::optional<ChannelRuns> runs_;  // unless the input is compact
   // In bf16 two adjacent output positions are one row of the weights' product: the input next to a
   // copy shifted by a stride, or adjacent patches, and the gradient likewise.
   std::vector<std::int32_t> pair_offsets_;

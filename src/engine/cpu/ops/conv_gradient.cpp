@@ -74,6 +74,8 @@ ConvGradient::Phase ConvGradient::make_phase(std::int64_t line, std::int64_t col
   for (std::int64_t u = 0; u < g_.out.units(); ++u)
     for (std::int64_t tap = 0; tap < phase.lines; ++tap)
       phase.segments.push_back(static_cast<std::int32_t>((u * height_ + tap) * width_ * unit));
+  phase.runs.emplace(g_.out.channels, phase.lines, phase.columns, width_ * unit,
+                     height_ * width_ * unit);
   return phase;
 }
 
@@ -138,9 +140,12 @@ void ConvGradient::compute(const Pass& pass, const float* weights, const float* 
   else if (patches_)
     compute_patches<float>(pass, pass.kernels->multiply, weights, from, scratch, to, finish);
   else if (g_.bf16)
-    compute_phases<Bf16>(pass.bf16->multiply, weights, rounded, to, finish);
+    compute_phases([&](const Phase&, const Product<Bf16>& m) { pass.bf16->multiply(m); }, weights,
+                   rounded, to, finish);
   else
-    compute_phases<float>(pass.kernels->multiply, weights, from, to, finish);
+    compute_phases(
+        [&](const Phase& phase, const Multiply& m) { phase.runs->multiply(*pass.kernels, m); },
+        weights, from, to, finish);
 }
 
 template <class Operand>
@@ -168,9 +173,9 @@ void ConvGradient::compute_patches(const Pass& pass, void (*multiply)(const Prod
   patches_->unframe(memory.frame, finish, to);
 }
 
-template <class Operand>
-void ConvGradient::compute_phases(void (*multiply)(const Product<Operand>&), const float* weights,
-                                  const Operand* gradient, float* to, const Finish& finish) const {
+template <class Operand, class Kernel>
+void ConvGradient::compute_phases(Kernel multiply, const float* weights, const Operand* gradient,
+                                  float* to, const Finish& finish) const {
   if (has_gaps_) std::fill_n(to, g_.in.floats(), 0.f);
   Product<Operand> m{};
   m.a = gradient;
@@ -186,7 +191,7 @@ void ConvGradient::compute_phases(void (*multiply)(const Product<Operand>&), con
       m.width = std::min(panel, columns_ - n);
       m.bias = finish.bias ? finish.bias + n : nullptr;
       m.c = to + n / unit * g_.in.plane();
-      multiply(m);
+      multiply(phase, m);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/cpu/ops/channel_runs.h"
 #include "engine/cpu/ops/conv_input.h"
 
 namespace sweetspot::engine::cpu {
@@ -29,14 +30,15 @@ class ConvGradient {
     std::int64_t first_line, first_column, lines, columns;  // of the taps
     std::int64_t weights;                                   // offset of its matrix
     std::vector<std::int32_t> rows, outputs, segments;
+    std::optional<ChannelRuns> runs;  // of the output's channels
     std::int64_t depth(const ConvGeometry& g) const {
       return g.out.units() * lines * columns * unit;
     }
   };
   // `gradient` is framed, or the result is its patches.
-  template <class Operand>
-  void compute_phases(void (*multiply)(const Product<Operand>&), const float* weights,
-                      const Operand* gradient, float* to, const Finish& finish) const;
+  template <class Operand, class Kernel>
+  void compute_phases(Kernel multiply, const float* weights, const Operand* gradient, float* to,
+                      const Finish& finish) const;
   template <class Operand>
   void compute_patches(const Pass& pass, void (*multiply)(const Product<Operand>&),
                        const float* weights, const Operand* gradient, std::byte* scratch, float* to,

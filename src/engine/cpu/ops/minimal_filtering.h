@@ -2,14 +2,14 @@
 #include <optional>
 
 #include "engine/cpu/ops/conv.h"
-#include "engine/cpu/ops/conv_gradient.h"
+#include "engine/cpu/ops/kernel_parts.h"
 
 namespace sweetspot::engine::cpu {
 
-// A plain 3×3 or 5×5 convolution by Winograd (minimal filtering), forward and both gradients: tiles
-// of m × m outputs are transformed, multiplied point by point, and transformed back. The tiles of
-// several samples are multiplied together, so that small images do not read large weights for a few
-// rows.
+// A convolution by Winograd (minimal filtering), forward and both gradients: tiles of m × m
+// outputs, or of 1 × m, are transformed, multiplied point by point, and transformed back. One with
+// strides, or with a larger kernel than a filter's, goes through its parts. The tiles of several
+// samples are multiplied together, so that small images do not read large weights for a few rows.
 class MinimalFiltering {
  public:
   // The best one for this micro-batch, if any pays.
@@ -27,11 +27,9 @@ class MinimalFiltering {
     std::byte *kept, *working;
   };
 
-  // Transforms the weights, and those that ConvGradient flipped, if any. A part of the latter
-  // corresponds to the same part of ConvGradient::turn_weights.
+  // Transforms the weights, and flipped ones for the input gradient.
   void transform_weights(const Pass& pass, float* to, int part, int parts) const;
-  void transform_turned(const Pass& pass, const float* turned, float* to, int part,
-                        int parts) const;
+  void transform_flipped(const Pass& pass, float* to, int part, int parts) const;
 
   void forward(const ConvImages& images, const float* weights, const Memory& memory) const;
   // From the output's gradient to the input's.
@@ -48,6 +46,8 @@ class MinimalFiltering {
     std::int64_t top, left;               // the image's position in its frame
     std::int64_t lead_line, lead_column;  // where the first tile begins in it
     std::int64_t height, width;           // of the frame
+    std::int64_t column_stride;           // floats from one of its positions to the next,
+    std::int64_t unit_stride;             // and from one unit of channels
     Filter filter;
     std::int64_t down, across;  // tiles of the output
 
@@ -55,12 +55,14 @@ class MinimalFiltering {
     std::int64_t depth() const { return in.units() * unit; }
     std::int64_t columns() const { return out.units() * unit; }
     std::int64_t weight_floats() const;
-    std::int64_t frame_floats() const { return height * width * depth(); }
-    // Of the tile's first input in the frame's first plane.
+    std::int64_t frame_floats() const { return height * width * std::max(column_stride, depth()); }
+    std::int64_t line_stride() const { return width * column_stride; }
+    // A tile's first output.
+    std::int64_t line(std::int64_t t) const { return t / across * filter.tile_lines(); }
+    std::int64_t column(std::int64_t t) const { return t % across * filter.tile; }
+    // Its first input in the frame's first unit.
     std::int64_t corner(std::int64_t t) const {
-      return ((lead_line + t / across * filter.tile) * width + lead_column +
-              t % across * filter.tile) *
-             unit;
+      return (lead_line + line(t)) * line_stride() + (lead_column + column(t)) * column_stride;
     }
   };
   Way make_way(bool back) const;
@@ -75,17 +77,30 @@ class MinimalFiltering {
   void add_taps(const Pass& pass, const Sums& sums, float* slot) const;
   void transform_rows(const ConvImages& images, std::int64_t first, std::int64_t rows,
                       const Memory& memory, std::int64_t& framed) const;
-  void fill_frame(const Way& way, const float* image, float* frame) const;
-  void convolve(const Way& way, const ConvImages& images, const float* weights, const float* bias,
-                bool relu, const Memory& memory) const;
+  void fill_frame(const Pass& pass, const Way& way, const float* image, float* frame) const;
+  void transform_tile(const Pass& pass, const Way& way, std::int64_t tile, const float* frame,
+                      float* to) const;
+  // Where outputs go.
+  struct Outputs {
+    float* first;
+    std::int64_t unit_stride, column_stride;
+  };
+  void finish_tile(const Pass& pass, const Way& way, std::int64_t tile, const float* points,
+                   const Finish& finish, const Outputs& to) const;
+  void convolve(const Way& way, const ConvImages& images, const float* weights,
+                const Finish& finish, const Memory& memory) const;
+  // Output channel n of the weight matrix, or of one like it, in the first row.
+  std::int64_t column_offset(std::int64_t n) const;
+  void flip_taps(const Pass& pass, std::int64_t n, std::int64_t k, float* to) const;
 
   ConvGeometry g_;
   Filter filter_;
+  KernelParts parts_;
   Way forward_, back_;
   std::int64_t samples_, rows_;  // rows multiplied at once
   bool keeps_sums_;  // of a slot in points, until its end; else each chunk goes to the taps
   core::Bytes frame_at_, gradient_frame_at_, sums_at_, kept_bytes_;
-  core::Bytes inputs_at_, products_at_, chunk_at_, working_bytes_;
+  core::Bytes inputs_at_, products_at_, chunk_at_, selected_at_, working_bytes_;
 };
 
 }  // namespace sweetspot::engine::cpu

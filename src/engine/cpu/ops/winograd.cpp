@@ -85,7 +85,8 @@ void Winograd::multiply(const Pass& pass, std::int64_t windows, std::int64_t col
   const std::int64_t depth = g_.in.units() * unit;
   const auto each_point = [&]<class Operand>(void (*kernel)(const Product<Operand>&)) {
     Product<Operand> m{};
-    m.row_stride = m.run = depth, m.rows = windows, m.segments = 1;
+    m.row_stride = depth, m.rows = windows, m.segments = 1;
+    m.run = bf16_ ? depth : g_.in.channels;
     m.width = std::min(panel, g_.columns() - column);
     m.c_row_stride = panel, m.c_unit_stride = unit;
     for (std::int64_t p = 0; p < points_; ++p) {
