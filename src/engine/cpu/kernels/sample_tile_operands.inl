@@ -372,4 +372,4 @@ void turn_places(const PairPlaces& given) {
       });
 }
 
-void pool(const PoolTiles& p) { pool_windows(p, 0, p.windows); }
+void pool(const PoolTiles& p) { pool_pieces(p, 0, p.pieces()); }

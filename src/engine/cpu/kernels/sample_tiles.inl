@@ -99,8 +99,8 @@ void taps_on_tiles(const TapProduct& p) {
   if (p.group_count > 0) taps.end(p.groups + p.group_count - 1);
 }
 
-// Storing a sum waits until all multiplications have ended, so the next tiles are loaded and the
-// windows of the chunk before are pooled in between.
+// Storing a sum waits until it is complete, so half of them are stored after the next two products
+// have begun, and the windows of the chunk before are pooled in between.
 template <class Tiles>
 class PatchRows {
  public:
@@ -109,26 +109,27 @@ class PatchRows {
   void run() const {
     PoolTiles before{};  // the chunk that is to be pooled
     bool odd = false;
-    load(r_.groups[0], r_.b, 0);
+    Late late{};
     for (std::int64_t u = 0; u < r_.units; ++u)
       for (std::int64_t i = 0; i < r_.chunk_count; ++i, odd = !odd) {
         const PatchChunk& chunk = r_.chunks[i];
         float* sums = r_.sums + (odd ? r_.chunk_floats : 0);
+        // Steps, but for the first, which stores the last sums of the chunk before.
+        const std::int64_t pieces = before.pieces(), steps = 2 * chunk.groups - 1;
         for (std::int64_t g = 0; g < chunk.groups; ++g) {
           const PatchGroup& group = r_.groups[chunk.first_group + g];
-          multiply(group, r_.b + u * r_.b_unit);
-          // The groups of the chunks follow one another.
-          const bool last = i + 1 == r_.chunk_count && g + 1 == chunk.groups;
-          if (!last || u + 1 < r_.units)
-            load(last ? r_.groups[0] : (&group)[1], r_.b + (u + last) * r_.b_unit, 0);
-          pool_windows(before, before.windows * g / chunk.groups,
-                       before.windows * (g + 1) / chunk.groups);
+          multiply<0>(group, r_.b + u * r_.b_unit);
+          late.store();
+          if (g > 0) pool_pieces(before, pieces * (2 * g - 1) / steps, pieces * 2 * g / steps);
+          multiply<1>(group, r_.b + u * r_.b_unit);
           store<0>(group, sums), store<1>(group, sums);
-          store<2>(group, sums), store<3>(group, sums);
+          late = {&group, sums};
+          pool_pieces(before, pieces * 2 * g / steps, pieces * (2 * g + 1) / steps);
         }
         before = pooled(u, chunk, sums);
       }
-    pool_windows(before, 0, before.windows);
+    late.store();
+    pool_pieces(before, 0, before.pieces());
   }
 
  private:
@@ -146,20 +147,27 @@ class PatchRows {
     if (p.winner) p.winner += u * r_.out_unit + w * (p.tiles ? tile_floats : 16);
     return p;
   }
-  void multiply(const PatchGroup& group, const Bf16* b) const {
-    Tiles::template zero<0>(), Tiles::template zero<1>();
-    Tiles::template zero<2>(), Tiles::template zero<3>();
-    for (std::int64_t tile = 0; tile < r_.tiles; ++tile) {
-      if (tile > 0) load(group, b, tile);
-      Tiles::template multiply<0, 4, 6>(), Tiles::template multiply<1, 4, 7>();
-      Tiles::template multiply<2, 5, 6>(), Tiles::template multiply<3, 5, 7>();
+  // Sums 2 and 3 of a group.
+  struct Late {
+    const PatchGroup* group;
+    float* sums;
+    void store() const {
+      if (group) PatchRows::store<2>(*group, sums), PatchRows::store<3>(*group, sums);
     }
-  }
-  void load(const PatchGroup& group, const Bf16* b, std::int64_t tile) const {
-    Tiles::template load<4>(r_.a + group.a[0] + tile * tile_channels, 2 * r_.a_row);
-    Tiles::template load<6>(b + group.b[0] + tile * tile_size, tile_row_bytes);
-    Tiles::template load<7>(b + group.b[1] + tile * tile_size, tile_row_bytes);
-    Tiles::template load<5>(r_.a + group.a[1] + tile * tile_channels, 2 * r_.a_row);
+  };
+  // The products of one patch.
+  template <int i>
+  void multiply(const PatchGroup& group, const Bf16* b) const {
+    Tiles::template zero<2 * i>(), Tiles::template zero<2 * i + 1>();
+    for (std::int64_t tile = 0; tile < r_.tiles; ++tile) {
+      Tiles::template load<4>(r_.a + group.a[i] + tile * tile_channels, 2 * r_.a_row);
+      // Both patches meet the same weights.
+      const bool loads = i == 0 || r_.tiles > 1;
+      if (loads) Tiles::template load<6>(b + group.b[0] + tile * tile_size, tile_row_bytes);
+      Tiles::template multiply<2 * i, 4, 6>();
+      if (loads) Tiles::template load<7>(b + group.b[1] + tile * tile_size, tile_row_bytes);
+      Tiles::template multiply<2 * i + 1, 4, 7>();
+    }
   }
   template <int t>
   static void store(const PatchGroup& group, float* sums) {
