@@ -447,6 +447,7 @@ class Dense final : public Op {
             Product<Bf16> m = from.product(pass, row, rows);
             m.b = by_panels_ ? transposed : rounded_weights(pass).transposed_panel_at(k),
             m.width = std::min(panel, g_.depth - k);
+            m.b_tiles = by_panels_ && rounded_weights(pass).turns_into_tiles(pass);
             m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
             pass.bf16->multiply(m);
           });
