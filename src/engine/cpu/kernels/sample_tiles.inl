@@ -5,7 +5,7 @@ constexpr std::int64_t tile_row_bytes = 2 * tile_channels;
 // Arguments are read where they are: a copy in larger registers than they were just stored with
 // would wait for these stores, and those before them.
 
-// Sums are tiles 0 to 2, a line's tiles 3 and 4 in turn, and tap t is tile 5 + t % 3.
+// Sums are tiles 0 to 2, a line's tile is 3, and tap t is tile 4 + t % 3.
 template <class Tiles>
 class RollingTaps {
  public:
@@ -52,47 +52,43 @@ class RollingTaps {
   }
   // The first column, and the taps that it meets.
   static void load_first(const Line& line) {
-    line.begin % 2 == 0 ? load_column<0>(line, line.begin) : load_column<1>(line, line.begin);
-    for (std::int32_t t = line.begin > 2 ? line.begin - 2 : 0; t <= line.begin && t < line.taps; ++t)
+    load_column(line, line.begin);
+    for (std::int32_t t = line.begin > 2 ? line.begin - 2 : 0; t <= line.begin && t < line.taps;
+         ++t)
       t % 3 == 0 ? load_tap<0>(line, t) : t % 3 == 1 ? load_tap<1>(line, t) : load_tap<2>(line, t);
   }
   static void add_line(const Line& line) {
-    for (std::int32_t j = line.begin / 6 * 6; j < line.end; j += 6) {
+    for (std::int32_t j = line.begin / 3 * 3; j < line.end; j += 3)
       meet<0>(line, j), meet<1>(line, j + 1), meet<2>(line, j + 2);
-      meet<3>(line, j + 3), meet<4>(line, j + 4), meet<5>(line, j + 5);
-    }
   }
   template <int tile>
   static void load_tap(const Line& line, std::int32_t t) {
-    Tiles::template load<5 + tile>(line.b + t * line.step, tile_row_bytes);
+    Tiles::template load<4 + tile>(line.b + t * line.step, tile_row_bytes);
   }
-  template <int tile>
   static void load_column(const Line& line, std::int32_t j) {
-    Tiles::template load<3 + tile>(line.a + line.columns[j], tile_row_bytes);
+    Tiles::template load<3>(line.a + line.columns[j], tile_row_bytes);
   }
-  // Column j, which is `phase` modulo 6. The tile of the tap that no position needs any more takes
+  // Column j, which is `phase` modulo 3. The tile of the tap that no position needs any more takes
   // the next one.
   template <int phase>
   static void meet(const Line& line, std::int32_t j) {
     if (j < line.begin || j >= line.end) return;
-    constexpr int left = 3 + phase % 2;
-    if (j > line.begin) load_column<phase % 2>(line, j);
+    if (j > line.begin) load_column(line, j);
     if (line.positions > 2 && j >= 2 && j - 2 < line.taps)
-      Tiles::template multiply<2, left, 5 + (phase + 1) % 3>();
+      Tiles::template multiply<2, 3, 4 + (phase + 1) % 3>();
     if (j + 1 < line.taps) load_tap<(phase + 1) % 3>(line, j + 1);
     if (line.positions > 1 && j >= 1 && j - 1 < line.taps)
-      Tiles::template multiply<1, left, 5 + (phase + 2) % 3>();
-    if (j < line.taps) Tiles::template multiply<0, left, 5 + phase % 3>();
+      Tiles::template multiply<1, 3, 4 + (phase + 2) % 3>();
+    if (j < line.taps) Tiles::template multiply<0, 3, 4 + phase>();
   }
 
   const TapProduct& p_;
 };
 
-// Each sum of a group is stored just before its tile begins the next group's: loads,
-// multiplications and stores overlap even on a CPU that does not rename tiles.
+// Each sum of a group is stored just before its tile begins the next group's.
 template <class Tiles>
 void taps_on_tiles(const TapProduct& p) {
-  if (p.configures) Tiles::configure(static_cast<int>(p.samples), 5);
+  if (p.configures) Tiles::configure(static_cast<int>(p.samples), 4);
   const RollingTaps<Tiles> taps(p);
   for (std::int64_t i = 0; i < p.group_count; ++i)
     taps.add(p.groups[i], i > 0 ? p.groups + i - 1 : nullptr);
@@ -179,12 +175,11 @@ class PatchRows {
 
 template <class Tiles>
 void patches_on_tiles(const PatchRow& row) {
-  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples), 6);
+  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples), 5);
   PatchRows<Tiles>(row).run();
 }
 
-// Sums are tiles 0 to 3, one for each tap; tiles of places 4 and 5 in turn; pairs of outputs 6 and
-// 7 in turn.
+// Sums are tiles 0 to 3, one for each tap; tiles of places 4; pairs of outputs 6 and 7 in turn.
 template <class Tiles>
 class RollingPairs {
  public:
@@ -234,7 +229,7 @@ class RollingPairs {
   }
   template <int phase>
   void meet(const Line& line, std::int64_t i) const {
-    constexpr int tap = phase % 2, left = 4 + tap, now = phase / 2, before = 1 - now;
+    constexpr int tap = phase % 2, left = 4, now = phase / 2, before = 1 - now;
     const std::int64_t pair = i / 2;
     const bool inside = i < 2 * (p_.pairs - 1) + p_.taps && line.places[i] >= 0;
     if (inside) {
@@ -262,8 +257,8 @@ class RollingPairs {
   template <int k, int right>
   void add_tap(const std::int32_t* places) const {
     if (k >= p_.taps || places[k] < 0) return;
-    Tiles::template load<4 + k % 2>(p_.a + places[k], tile_row_bytes);
-    Tiles::template multiply<k, 4 + k % 2, 6 + right>();
+    Tiles::template load<4>(p_.a + places[k], tile_row_bytes);
+    Tiles::template multiply<k, 4, 6 + right>();
   }
 
   const PairLines& p_;
@@ -292,7 +287,7 @@ class PairSteps {
     if constexpr (down == 2) {
       for (std::int64_t s = 0; s < p_.step_count; ++s) add_two(s);
     } else {
-      load_left<0>(0), load_right<0>(0), load_right<1>(0);
+      load_right<0>(0), load_right<1>(0);
       for (std::int64_t s = 0; s < p_.step_count; s += 2) {
         add_one<0>(s);
         if (s + 1 < p_.step_count) add_one<1>(s + 1);
@@ -315,8 +310,8 @@ class PairSteps {
   template <int i>
   void load_left(std::int64_t s) const {
     if (s < p_.step_count)
-      Tiles::template load<4 + i>(p_.a + p_.steps[s].a + (down == 2 ? i * p_.a_next : 0),
-                                  tile_row_bytes);
+      Tiles::template load<4>(p_.a + p_.steps[s].a + (down == 2 ? i * p_.a_next : 0),
+                              tile_row_bytes);
   }
   template <int j>
   void load_right(std::int64_t s) const {
@@ -329,16 +324,16 @@ class PairSteps {
     load_right<1>(s);
     if constexpr (across == 2) Tiles::template multiply<1, 4, 7>();
     load_left<1>(s);
-    Tiles::template multiply<2, 5, 6>();
-    if constexpr (across == 2) Tiles::template multiply<3, 5, 7>();
+    Tiles::template multiply<2, 4, 6>();
+    if constexpr (across == 2) Tiles::template multiply<3, 4, 7>();
   }
   // Tiles are loaded for the next step as soon as this one no longer needs them.
   template <int i>
   void add_one(std::int64_t s) const {
-    load_left<1 - i>(s + 1);
-    Tiles::template multiply<2 * i, 4 + i, 6>();
+    load_left<0>(s);
+    Tiles::template multiply<2 * i, 4, 6>();
     load_right<0>(s + 1);
-    if constexpr (across == 2) Tiles::template multiply<2 * i + 1, 4 + i, 7>();
+    if constexpr (across == 2) Tiles::template multiply<2 * i + 1, 4, 7>();
     load_right<1>(s + 1);
   }
 
