@@ -34,7 +34,7 @@ struct FewerRows {
       for (int t = 0; t < tiles; ++t) of[rows].rows[t] = static_cast<std::uint8_t>(rows);
   }
 };
-constexpr FewerRows fewer_rows_of_five(5), fewer_rows_of_six(6);
+constexpr FewerRows fewer_rows_of_four(4), fewer_rows_of_five(5);
 
 // GCC's intrinsics take tile numbers as tokens, not as constants.
 struct Amx {
@@ -43,7 +43,7 @@ struct Amx {
   static void configure(int rows, int tiles) {
     asm volatile("ldtilecfg %0"
                  :
-                 : "m"(tiles == 5 ? fewer_rows_of_five.of[rows] : fewer_rows_of_six.of[rows]));
+                 : "m"(tiles == 4 ? fewer_rows_of_four.of[rows] : fewer_rows_of_five.of[rows]));
   }
   template <int t>
   static void zero() {

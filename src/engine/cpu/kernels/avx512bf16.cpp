@@ -93,12 +93,6 @@ void pair_rows(const float* from, std::int64_t from_stride, std::int64_t rows, s
   }
 }
 
-// 0, 2, 4, …: every other number of two registers.
-inline __m512i even_numbers() {
-  return _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28,
-                          26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-}
-
 void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t rows,
                      std::int64_t columns, Bf16* to, std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; c += 32) {
@@ -119,25 +113,35 @@ void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t r
   }
 }
 
+// Sixteen bytes of each of four rows. Rows that come as lanes need half as many shuffles as whole
+// rows to be transposed, and those run on one port only.
+inline __m512i lanes_of(const Bf16* first, std::int64_t stride) {
+  const auto lane = [&](int i) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i * stride));
+  };
+  __m512i all = _mm512_castsi128_si512(lane(0));
+  all = _mm512_inserti32x4(all, lane(1), 1);
+  all = _mm512_inserti32x4(all, lane(2), 2);
+  return _mm512_inserti32x4(all, lane(3), 3);
+}
+
+// A lane of 64 bits has two columns of a pair of rows: first both of the first row, then both of
+// the second.
+inline __m512i row_by_row(__m512i pairs) {
+  const __m128i order = _mm_set_epi8(15, 14, 11, 10, 13, 12, 9, 8, 7, 6, 3, 2, 5, 4, 1, 0);
+  return _mm512_shuffle_epi8(pairs, _mm512_broadcast_i32x4(order));
+}
+
 void turn_row_pairs(const Bf16* from, std::int64_t column_stride, std::int64_t row_stride,
                     std::int64_t columns, Bf16* to, std::int64_t to_stride) {
-  const __m512i even = even_numbers(), odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
-  for (std::int64_t c = 0; c < columns; c += 32, from += 2 * column_stride, to += 16 * to_stride) {
-    const bool both = c + 16 < columns;
-    __m512 pairs[16];  // a lane has two columns of a row
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
-      const Bf16* rows = from + i * row_stride;
-      const __m512i first = load_numbers(rows),
-                    second = both ? load_numbers(rows + column_stride) : _mm512_setzero_si512();
-      pairs[2 * i] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, even, second));
-      pairs[2 * i + 1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(first, odd, second));
+  for (std::int64_t c = 0; c < columns; c += 16, from += column_stride)
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i, to += 2 * to_stride) {  // two pairs of columns
+      const __m512i even = row_by_row(lanes_of(from + 8 * i, 2 * row_stride)),
+                    odd = row_by_row(lanes_of(from + row_stride + 8 * i, 2 * row_stride));
+      store_numbers(to, _mm512_unpacklo_epi64(even, odd));
+      store_numbers(to + to_stride, _mm512_unpackhi_epi64(even, odd));
     }
-    transpose_registers(pairs);
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i)
-      if (i < 8 || both) store_numbers(to + i * to_stride, _mm512_castps_si512(pairs[i]));
-  }
 }
 
 void round_row_tiles(const float* from, std::int64_t rows, std::int64_t columns, Bf16* to) {

@@ -353,23 +353,52 @@ void pair_places(const PairPlaces& given) {
       });
 }
 
-void turn_places(const PairPlaces& given) {
-  const PairPlaces p = given;
-  each_unit_of_pairs(
-      p, [&](__m512i order, std::int64_t tile, const Bf16* first, const Bf16* second) {
-        __m512 rows[16];
-#pragma GCC unroll 16
-        for (int s = 0; s < 16; ++s)
-          rows[s] = s < p.samples ? _mm512_castsi512_ps(interleaved(
-                                        order, first ? first + s * tile_channels : nullptr,
-                                        second ? second + s * tile_channels : nullptr))
-                                  : _mm512_setzero_ps();
-        transpose_registers(rows);
-        Bf16* to = p.to + tile * tile_size;
-#pragma GCC unroll 16
-        for (int c = 0; c < 16; ++c)
-          store_numbers(to + c * tile_channels, _mm512_castps_si512(rows[c]));
-      });
+// Eight channels of four samples each, sample i of every four.
+inline __m512i lanes_of_samples(const Bf16* place, int i, std::int64_t samples) {
+  if (!place) return _mm512_setzero_si512();
+  if (samples == tile_samples) return lanes_of(place + i * tile_channels, 4 * tile_channels);
+  alignas(64) Bf16 gathered[32] = {};
+  for (std::int64_t s = i; s < samples; s += 4)
+    __builtin_memcpy(gathered + s / 4 * 8, place + s * tile_channels, 8 * sizeof(Bf16));
+  return load_numbers(gathered);
 }
 
-void pool(const PoolTiles& p) { pool_windows(p, 0, p.windows); }
+// 4 × 4 lanes of 32 bits, in each of four.
+inline void transpose_in_lanes(__m512i (&a)[4]) {
+  const __m512i b[4] = {_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]),
+                        _mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3])};
+  a[0] = _mm512_unpacklo_epi64(b[0], b[2]), a[1] = _mm512_unpackhi_epi64(b[0], b[2]);
+  a[2] = _mm512_unpacklo_epi64(b[1], b[3]), a[3] = _mm512_unpackhi_epi64(b[1], b[3]);
+}
+
+void turn_places(const PairPlaces& given) {
+  const PairPlaces p = given;
+  for (std::int64_t u = p.unit_part.begin; u < p.unit_part.end; ++u)
+    for (std::int64_t i = p.pair_part.begin; i < p.pair_part.end; ++i) {
+      const Bf16* from = p.from + u / 2 * p.from_groups + u % 2 * 16;
+      const PlacePair pair = p.pairs[i];
+      const Bf16* first = pair.first < 0 ? nullptr : from + pair.first * tile_size;
+      const Bf16* second = pair.second < 0 ? nullptr : from + pair.second * tile_size;
+      Bf16* to = p.to + (u * p.count + i) * tile_size;
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half, to += 8 * tile_channels) {
+        __m512i lower[4], upper[4];  // four channels each
+#pragma GCC unroll 4
+        for (int s = 0; s < 4; ++s) {
+          const __m512i one = lanes_of_samples(first ? first + 8 * half : nullptr, s, p.samples),
+                        other =
+                            lanes_of_samples(second ? second + 8 * half : nullptr, s, p.samples);
+          lower[s] = _mm512_unpacklo_epi16(one, other);
+          upper[s] = _mm512_unpackhi_epi16(one, other);
+        }
+        transpose_in_lanes(lower), transpose_in_lanes(upper);
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; ++c) {
+          store_numbers(to + c * tile_channels, lower[c]);
+          store_numbers(to + (4 + c) * tile_channels, upper[c]);
+        }
+      }
+    }
+}
+
+void pool(const PoolTiles& p) { pool_pieces(p, 0, p.pieces()); }

@@ -164,6 +164,11 @@ struct PoolTiles {
   // other one, if there is none.
   Bf16* tiles;
   bool clears;
+
+  // Windows are pooled in pieces of a few samples.
+  static constexpr std::int64_t piece_samples = 4;
+  std::int64_t pieces_of_window() const { return (samples + piece_samples - 1) / piece_samples; }
+  std::int64_t pieces() const { return windows * pieces_of_window(); }
 };
 
 // A row of windows of a first layer, all units. A group is two patches with the weights of two

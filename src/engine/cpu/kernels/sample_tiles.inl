@@ -5,7 +5,7 @@ constexpr std::int64_t tile_row_bytes = 2 * tile_channels;
 // Arguments are read where they are: a copy in larger registers than they were just stored with
 // would wait for these stores, and those before them.
 
-// Sums are tiles 0 to 2, a line's tiles 3 and 4 in turn, and tap t is tile 5 + t % 3.
+// Sums are tiles 0 to 2, a line's tile is 3, and tap t is tile 4 + t % 3.
 template <class Tiles>
 class RollingTaps {
  public:
@@ -52,55 +52,51 @@ class RollingTaps {
   }
   // The first column, and the taps that it meets.
   static void load_first(const Line& line) {
-    line.begin % 2 == 0 ? load_column<0>(line, line.begin) : load_column<1>(line, line.begin);
-    for (std::int32_t t = line.begin > 2 ? line.begin - 2 : 0; t <= line.begin && t < line.taps; ++t)
+    load_column(line, line.begin);
+    for (std::int32_t t = line.begin > 2 ? line.begin - 2 : 0; t <= line.begin && t < line.taps;
+         ++t)
       t % 3 == 0 ? load_tap<0>(line, t) : t % 3 == 1 ? load_tap<1>(line, t) : load_tap<2>(line, t);
   }
   static void add_line(const Line& line) {
-    for (std::int32_t j = line.begin / 6 * 6; j < line.end; j += 6) {
+    for (std::int32_t j = line.begin / 3 * 3; j < line.end; j += 3)
       meet<0>(line, j), meet<1>(line, j + 1), meet<2>(line, j + 2);
-      meet<3>(line, j + 3), meet<4>(line, j + 4), meet<5>(line, j + 5);
-    }
   }
   template <int tile>
   static void load_tap(const Line& line, std::int32_t t) {
-    Tiles::template load<5 + tile>(line.b + t * line.step, tile_row_bytes);
+    Tiles::template load<4 + tile>(line.b + t * line.step, tile_row_bytes);
   }
-  template <int tile>
   static void load_column(const Line& line, std::int32_t j) {
-    Tiles::template load<3 + tile>(line.a + line.columns[j], tile_row_bytes);
+    Tiles::template load<3>(line.a + line.columns[j], tile_row_bytes);
   }
-  // Column j, which is `phase` modulo 6. The tile of the tap that no position needs any more takes
+  // Column j, which is `phase` modulo 3. The tile of the tap that no position needs any more takes
   // the next one.
   template <int phase>
   static void meet(const Line& line, std::int32_t j) {
     if (j < line.begin || j >= line.end) return;
-    constexpr int left = 3 + phase % 2;
-    if (j > line.begin) load_column<phase % 2>(line, j);
+    if (j > line.begin) load_column(line, j);
     if (line.positions > 2 && j >= 2 && j - 2 < line.taps)
-      Tiles::template multiply<2, left, 5 + (phase + 1) % 3>();
+      Tiles::template multiply<2, 3, 4 + (phase + 1) % 3>();
     if (j + 1 < line.taps) load_tap<(phase + 1) % 3>(line, j + 1);
     if (line.positions > 1 && j >= 1 && j - 1 < line.taps)
-      Tiles::template multiply<1, left, 5 + (phase + 2) % 3>();
-    if (j < line.taps) Tiles::template multiply<0, left, 5 + phase % 3>();
+      Tiles::template multiply<1, 3, 4 + (phase + 2) % 3>();
+    if (j < line.taps) Tiles::template multiply<0, 3, 4 + phase>();
   }
 
   const TapProduct& p_;
 };
 
-// Each sum of a group is stored just before its tile begins the next group's: loads,
-// multiplications and stores overlap even on a CPU that does not rename tiles.
+// Each sum of a group is stored just before its tile begins the next group's.
 template <class Tiles>
 void taps_on_tiles(const TapProduct& p) {
-  if (p.configures) Tiles::configure(static_cast<int>(p.samples), 5);
+  if (p.configures) Tiles::configure(static_cast<int>(p.samples), 4);
   const RollingTaps<Tiles> taps(p);
   for (std::int64_t i = 0; i < p.group_count; ++i)
     taps.add(p.groups[i], i > 0 ? p.groups + i - 1 : nullptr);
   if (p.group_count > 0) taps.end(p.groups + p.group_count - 1);
 }
 
-// Storing a sum waits until all multiplications have ended, so the next tiles are loaded and the
-// windows of the chunk before are pooled in between.
+// Storing a sum waits until it is complete, so half of them are stored after the next two products
+// have begun, and the windows of the chunk before are pooled in between.
 template <class Tiles>
 class PatchRows {
  public:
@@ -109,26 +105,27 @@ class PatchRows {
   void run() const {
     PoolTiles before{};  // the chunk that is to be pooled
     bool odd = false;
-    load(r_.groups[0], r_.b, 0);
+    Late late{};
     for (std::int64_t u = 0; u < r_.units; ++u)
       for (std::int64_t i = 0; i < r_.chunk_count; ++i, odd = !odd) {
         const PatchChunk& chunk = r_.chunks[i];
         float* sums = r_.sums + (odd ? r_.chunk_floats : 0);
+        // Steps, but for the first, which stores the last sums of the chunk before.
+        const std::int64_t pieces = before.pieces(), steps = 2 * chunk.groups - 1;
         for (std::int64_t g = 0; g < chunk.groups; ++g) {
           const PatchGroup& group = r_.groups[chunk.first_group + g];
-          multiply(group, r_.b + u * r_.b_unit);
-          // The groups of the chunks follow one another.
-          const bool last = i + 1 == r_.chunk_count && g + 1 == chunk.groups;
-          if (!last || u + 1 < r_.units)
-            load(last ? r_.groups[0] : (&group)[1], r_.b + (u + last) * r_.b_unit, 0);
-          pool_windows(before, before.windows * g / chunk.groups,
-                       before.windows * (g + 1) / chunk.groups);
+          multiply<0>(group, r_.b + u * r_.b_unit);
+          late.store();
+          if (g > 0) pool_pieces(before, pieces * (2 * g - 1) / steps, pieces * 2 * g / steps);
+          multiply<1>(group, r_.b + u * r_.b_unit);
           store<0>(group, sums), store<1>(group, sums);
-          store<2>(group, sums), store<3>(group, sums);
+          late = {&group, sums};
+          pool_pieces(before, pieces * 2 * g / steps, pieces * (2 * g + 1) / steps);
         }
         before = pooled(u, chunk, sums);
       }
-    pool_windows(before, 0, before.windows);
+    late.store();
+    pool_pieces(before, 0, before.pieces());
   }
 
  private:
@@ -146,20 +143,27 @@ class PatchRows {
     if (p.winner) p.winner += u * r_.out_unit + w * (p.tiles ? tile_floats : 16);
     return p;
   }
-  void multiply(const PatchGroup& group, const Bf16* b) const {
-    Tiles::template zero<0>(), Tiles::template zero<1>();
-    Tiles::template zero<2>(), Tiles::template zero<3>();
-    for (std::int64_t tile = 0; tile < r_.tiles; ++tile) {
-      if (tile > 0) load(group, b, tile);
-      Tiles::template multiply<0, 4, 6>(), Tiles::template multiply<1, 4, 7>();
-      Tiles::template multiply<2, 5, 6>(), Tiles::template multiply<3, 5, 7>();
+  // Sums 2 and 3 of a group.
+  struct Late {
+    const PatchGroup* group;
+    float* sums;
+    void store() const {
+      if (group) PatchRows::store<2>(*group, sums), PatchRows::store<3>(*group, sums);
     }
-  }
-  void load(const PatchGroup& group, const Bf16* b, std::int64_t tile) const {
-    Tiles::template load<4>(r_.a + group.a[0] + tile * tile_channels, 2 * r_.a_row);
-    Tiles::template load<6>(b + group.b[0] + tile * tile_size, tile_row_bytes);
-    Tiles::template load<7>(b + group.b[1] + tile * tile_size, tile_row_bytes);
-    Tiles::template load<5>(r_.a + group.a[1] + tile * tile_channels, 2 * r_.a_row);
+  };
+  // The products of one patch.
+  template <int i>
+  void multiply(const PatchGroup& group, const Bf16* b) const {
+    Tiles::template zero<2 * i>(), Tiles::template zero<2 * i + 1>();
+    for (std::int64_t tile = 0; tile < r_.tiles; ++tile) {
+      Tiles::template load<4>(r_.a + group.a[i] + tile * tile_channels, 2 * r_.a_row);
+      // Both patches meet the same weights.
+      const bool loads = i == 0 || r_.tiles > 1;
+      if (loads) Tiles::template load<6>(b + group.b[0] + tile * tile_size, tile_row_bytes);
+      Tiles::template multiply<2 * i, 4, 6>();
+      if (loads) Tiles::template load<7>(b + group.b[1] + tile * tile_size, tile_row_bytes);
+      Tiles::template multiply<2 * i + 1, 4, 7>();
+    }
   }
   template <int t>
   static void store(const PatchGroup& group, float* sums) {
@@ -171,12 +175,11 @@ class PatchRows {
 
 template <class Tiles>
 void patches_on_tiles(const PatchRow& row) {
-  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples), 6);
+  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples), 5);
   PatchRows<Tiles>(row).run();
 }
 
-// Sums are tiles 0 to 3, one for each tap; tiles of places 4 and 5 in turn; pairs of outputs 6 and
-// 7 in turn.
+// Sums are tiles 0 to 3, one for each tap; tiles of places 4; pairs of outputs 6 and 7 in turn.
 template <class Tiles>
 class RollingPairs {
  public:
@@ -226,7 +229,7 @@ class RollingPairs {
   }
   template <int phase>
   void meet(const Line& line, std::int64_t i) const {
-    constexpr int tap = phase % 2, left = 4 + tap, now = phase / 2, before = 1 - now;
+    constexpr int tap = phase % 2, left = 4, now = phase / 2, before = 1 - now;
     const std::int64_t pair = i / 2;
     const bool inside = i < 2 * (p_.pairs - 1) + p_.taps && line.places[i] >= 0;
     if (inside) {
@@ -254,8 +257,8 @@ class RollingPairs {
   template <int k, int right>
   void add_tap(const std::int32_t* places) const {
     if (k >= p_.taps || places[k] < 0) return;
-    Tiles::template load<4 + k % 2>(p_.a + places[k], tile_row_bytes);
-    Tiles::template multiply<k, 4 + k % 2, 6 + right>();
+    Tiles::template load<4>(p_.a + places[k], tile_row_bytes);
+    Tiles::template multiply<k, 4, 6 + right>();
   }
 
   const PairLines& p_;
@@ -284,7 +287,7 @@ class PairSteps {
     if constexpr (down == 2) {
       for (std::int64_t s = 0; s < p_.step_count; ++s) add_two(s);
     } else {
-      load_left<0>(0), load_right<0>(0), load_right<1>(0);
+      load_right<0>(0), load_right<1>(0);
       for (std::int64_t s = 0; s < p_.step_count; s += 2) {
         add_one<0>(s);
         if (s + 1 < p_.step_count) add_one<1>(s + 1);
@@ -307,8 +310,8 @@ class PairSteps {
   template <int i>
   void load_left(std::int64_t s) const {
     if (s < p_.step_count)
-      Tiles::template load<4 + i>(p_.a + p_.steps[s].a + (down == 2 ? i * p_.a_next : 0),
-                                  tile_row_bytes);
+      Tiles::template load<4>(p_.a + p_.steps[s].a + (down == 2 ? i * p_.a_next : 0),
+                              tile_row_bytes);
   }
   template <int j>
   void load_right(std::int64_t s) const {
@@ -321,16 +324,16 @@ class PairSteps {
     load_right<1>(s);
     if constexpr (across == 2) Tiles::template multiply<1, 4, 7>();
     load_left<1>(s);
-    Tiles::template multiply<2, 5, 6>();
-    if constexpr (across == 2) Tiles::template multiply<3, 5, 7>();
+    Tiles::template multiply<2, 4, 6>();
+    if constexpr (across == 2) Tiles::template multiply<3, 4, 7>();
   }
   // Tiles are loaded for the next step as soon as this one no longer needs them.
   template <int i>
   void add_one(std::int64_t s) const {
-    load_left<1 - i>(s + 1);
-    Tiles::template multiply<2 * i, 4 + i, 6>();
+    load_left<0>(s);
+    Tiles::template multiply<2 * i, 4, 6>();
     load_right<0>(s + 1);
-    if constexpr (across == 2) Tiles::template multiply<2 * i + 1, 4 + i, 7>();
+    if constexpr (across == 2) Tiles::template multiply<2 * i + 1, 4, 7>();
     load_right<1>(s + 1);
   }
 

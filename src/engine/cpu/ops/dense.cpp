@@ -138,9 +138,8 @@ class Dense final : public Op {
 
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
     if (phase + 1 < backward_phases()) {
-      if (g_.relu) mask(pass, part, parts);
-      if (bf16_ && wants_input_gradient)
-        rounded_gradients(pass).round(pass, gradients(pass), part, parts);
+      if (bf16_) return mask_and_round(pass, own_rows(all_rows(pass), part, parts));
+      if (g_.relu) mask(pass, share(all_rows(pass), part, parts));
       return;
     }
     if (wants_input_gradient) make_input_gradient(pass, part, parts);
@@ -410,12 +409,18 @@ class Dense final : public Op {
                       });
   }
 
-  void mask(const Pass& pass, int part, int parts) const {
-    const Range mine =
-        bf16_ ? own_rows(all_rows(pass), part, parts) : share(all_rows(pass), part, parts);
-    pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + mine.begin * g_.columns,
-                                (mine.end - mine.begin) * g_.columns,
-                                gradients(pass) + mine.begin * g_.columns);
+  void mask(const Pass& pass, const Range& rows) const {
+    pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + rows.begin * g_.columns,
+                                (rows.end - rows.begin) * g_.columns,
+                                gradients(pass) + rows.begin * g_.columns);
+  }
+  // A few rows at a time, which stay in cache.
+  void mask_and_round(const Pass& pass, const Range& rows) const {
+    for (std::int64_t begin = rows.begin; begin < rows.end; begin += unit) {
+      const Range some{begin, std::min(begin + unit, rows.end)};
+      if (g_.relu) mask(pass, some);
+      if (wants_input_gradient) rounded_gradients(pass).round(pass, gradients(pass), some);
+    }
   }
 
   void make_input_gradient(const Pass& pass, int part, int parts) const {
@@ -447,6 +452,7 @@ class Dense final : public Op {
             Product<Bf16> m = from.product(pass, row, rows);
             m.b = by_panels_ ? transposed : rounded_weights(pass).transposed_panel_at(k),
             m.width = std::min(panel, g_.depth - k);
+            m.b_tiles = by_panels_ && rounded_weights(pass).turns_into_tiles(pass);
             m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
             pass.bf16->multiply(m);
           });

@@ -130,10 +130,14 @@ class Dropout final : public Op {
     const Extent& e = in_->extent;
     for (std::int64_t y = 0; y < e.height; ++y)
       for (std::int64_t x = 0; x < e.width; ++x)
-        for (std::int64_t u = 0; u < e.units(); ++u)
-          std::copy_n(drawn + (y * full_width_ + x) * e.channels + u * unit,
-                      std::min(unit, e.channels - u * unit),
-                      keep + u * e.plane() + (y * e.width + x) * unit);
+        for (std::int64_t u = 0; u < e.units(); ++u) {
+          const std::uint8_t* from = drawn + (y * full_width_ + x) * e.channels + u * unit;
+          std::uint8_t* to = keep + u * e.plane() + (y * e.width + x) * unit;
+          if (const std::int64_t used = e.channels - u * unit; used >= unit)
+            std::copy_n(from, unit, to);  // a known number: no call
+          else
+            std::copy_n(from, used, to);
+        }
   }
 
   std::uint32_t layer_, threshold_;

@@ -59,9 +59,10 @@ class FirstConvOnTiles final : public BlockwiseOp {
         patch_(g_) {
     list_products();
     list_taps();
-    kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
+    winner_bytes_ = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
+    // All winners of a block, then its frames.
+    kept.bytes = winner_bytes_ + static_cast<core::Bytes>(frame_stride()) * sizeof(Bf16);
     kept.block = tile_samples;
-    together.bytes = static_cast<core::Bytes>(tile_samples * frame_stride()) * sizeof(Bf16);
     ScratchLayout scratch;
     patches_at_ = add_numbers(
         scratch, std::ssize(place_offsets_) * tile_samples * patch_.row + tile_channels);
@@ -83,7 +84,6 @@ class FirstConvOnTiles final : public BlockwiseOp {
 
   bool makes_tiles() const override { return adds_bias_by_windows(); }
   int forward_steps() const override { return 2; }
-  int backward_steps() const override { return 2; }
 
   // Frames of some samples, then some rows of windows.
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
@@ -105,16 +105,15 @@ class FirstConvOnTiles final : public BlockwiseOp {
     }
   }
 
-  // Frames of some samples, then some units.
+  // Some units.
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
                       int thread) override {
     const Range& samples = part.samples;
-    if (piece.step == 0) return take_frames(pass, samples, piece, thread);
     const Range units = piece.of(g_.out.units());
     if (units.begin == units.end) return;
     float* weights = slot(pass, part.slot);
-    for (std::int64_t s = samples.begin; s < samples.end && !adds_bias_by_windows(); ++s)
-      add_bias(pass, s, thread, units, weights + g_.columns() * g_.depth());
+    for (std::int64_t s = 0; s < samples.end - samples.begin && !adds_bias_by_windows(); ++s)
+      add_bias(pass, samples.begin, s, thread, units, weights + g_.columns() * g_.depth());
     add_weights(pass, samples, thread, units, weights);
   }
 
@@ -218,7 +217,8 @@ class FirstConvOnTiles final : public BlockwiseOp {
   std::int64_t gradients_of_unit() const { return pairs_at_once_ * g_.pool.height * tile_size; }
 
   Bf16* frames(const Pass& pass, std::int64_t first, int thread) const {
-    return pass.at<Bf16>(together, first, thread);
+    return reinterpret_cast<Bf16*>(pass.at<std::byte>(kept, first, thread) +
+                                   tile_samples * winner_bytes_);
   }
   // Lines of the frames that some rows of windows read.
   std::int64_t lines_of(std::int64_t rows) const {
@@ -271,15 +271,18 @@ class FirstConvOnTiles final : public BlockwiseOp {
     pool.out_stride = static_cast<std::int64_t>(out_->value.bytes / sizeof(float));
     if (pooled_)
       pool.winner = pass.at<std::uint8_t>(kept, samples.begin, thread) + w * window_stride();
-    pool.winner_stride = static_cast<std::int64_t>(kept.bytes);
+    pool.winner_stride = static_cast<std::int64_t>(winner_bytes_);
     pass.bf16->sample_tiles.patches(r);
   }
 
-  void add_bias(const Pass& pass, std::int64_t sample, int thread, const Range& units,
-                float* bias) const {
-    add_masked_bias(
-        pass, g_, units, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
-        pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread), bias);
+  // Sample s of a block.
+  void add_bias(const Pass& pass, std::int64_t first, std::int64_t s, int thread,
+                const Range& units, float* bias) const {
+    const std::uint8_t* winner = pooled_ ? pass.at<std::uint8_t>(kept, first, thread) +
+                                               static_cast<core::Bytes>(s) * winner_bytes_
+                                         : nullptr;
+    add_masked_bias(pass, g_, units, winner, pass.at(out_->value, first + s, thread),
+                    pass.at(out_->gradient, first + s, thread), bias);
   }
 
   // Floats of a gradient, and winners, from one window of a unit to the next.
@@ -347,7 +350,7 @@ class FirstConvOnTiles final : public BlockwiseOp {
     if (pooled_) t.winner = pass.at<std::uint8_t>(kept, samples.begin, thread) + at;
     t.window = window_stride(), t.samples = samples.end - samples.begin;
     t.sample = out_->tiled ? unit : static_cast<std::int64_t>(out_->gradient.bytes / sizeof(float));
-    t.winner_sample = out_->tiled ? unit : static_cast<std::int64_t>(kept.bytes);
+    t.winner_sample = out_->tiled ? unit : static_cast<std::int64_t>(winner_bytes_);
     t.pool_height = g_.pool.height, t.pool_width = g_.pool.width, t.width = g_.out.width;
     t.first = pairs.first, t.pairs = pairs.count;
     t.to = to;
@@ -423,6 +426,7 @@ class FirstConvOnTiles final : public BlockwiseOp {
   std::int64_t pairs_, pairs_at_once_;
   std::int64_t tap_numbers_, tap_line_;  // of a line that a row of outputs reads, and of all lines
   std::int64_t rows_turned_;             // rows of windows whose frames are turned at once
+  core::Bytes winner_bytes_;
   core::Bytes turned_at_, patches_at_, sums_at_, taps_at_, gradients_at_, weight_sums_at_;
 };
 

@@ -20,8 +20,11 @@ struct RoundedRows {
 
   // A part of them, from own_rows().
   void round(const Pass& pass, const float* from, int part, int parts) const {
-    const Range mine = own_rows(count, part, parts);
-    const std::int64_t rows = mine.end - mine.begin, first = mine.begin * width;
+    round(pass, from, own_rows(count, part, parts));
+  }
+  // From a multiple of 16 on.
+  void round(const Pass& pass, const float* from, const Range& some) const {
+    const std::int64_t rows = some.end - some.begin, first = some.begin * width;
     if (tile_by_tile(pass))
       pass.bf16->round_row_tiles(from + first, rows, width, numbers + first);
     else

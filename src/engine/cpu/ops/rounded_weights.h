@@ -41,13 +41,18 @@ struct RoundedWeights {
   }
   // Rows [row, row + panel), transposed from the rounded ones: half as many bytes.
   void turn_panel(const Pass& pass, std::int64_t row, Bf16* to) const {
-    const std::int64_t to_width = std::min(panel, depth - row);
-    for (std::int64_t k = row; k < row + to_width; k += unit)
+    const bool tiles = turns_into_tiles(pass);
+    const std::int64_t rows = std::min(panel, depth - row), to_width = tiles ? unit : rows;
+    for (std::int64_t k = 0; k < rows; k += unit)
       for (std::int64_t n = 0; n < columns; n += panel) {
-        const Place place = place_of(pass, n, k);
+        const Place place = place_of(pass, n, row + k);
         pass.bf16->turn_row_pairs(place.at, place.columns, place.rows, width(n),
-                                  to + n * to_width + 2 * (k - row), 2 * to_width);
+                                  to + (tiles ? k * columns : 2 * k) + n * to_width, 2 * to_width);
       }
+  }
+  // Contiguous ones, as Product::b_tiles says.
+  bool turns_into_tiles(const Pass& pass) const {
+    return pass.bf16->tiles && columns % (2 * unit) == 0;
   }
 
  private:
