@@ -25,6 +25,7 @@ namespace {
 
 using namespace engine::cpu;
 using dnnl::memory;
+using engine::unit;
 using Tag = memory::format_tag;
 
 // The thread's CPU time: excludes other load on the machine, except for shared caches.
@@ -130,6 +131,16 @@ struct Convolution {
   long allocated = 0;
 };
 
+// One panel of columns from contiguous rows.
+Multiply plain_product(const float* a, std::int64_t rows, std::int64_t depth, const float* b,
+                       std::int64_t width, float* c, std::int64_t columns) {
+  Multiply m{};
+  m.a = a, m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = depth;
+  m.b = b, m.width = width;
+  m.c = c, m.c_row_stride = columns, m.c_unit_stride = unit;
+  return m;
+}
+
 void convolution() {
   constexpr std::int64_t units = 2, width = 11, plane = width * width * unit, windows = 16,
                          depth = 512, channels = 64;
@@ -148,22 +159,23 @@ void convolution() {
     for (int line = 0; line < 4; ++line)
       segments.push_back(static_cast<std::int32_t>(u * plane + line * width * unit));
   const double mflop = 2e-6 * windows * 4 * channels * depth;
+  Multiply direct{};
+  direct.a = in.data(), direct.row_offsets = rows.data(), direct.rows = windows * 4;
+  direct.segment_offsets = segments.data(), direct.segments = 8, direct.run = 64;
+  direct.b = weights.data(), direct.width = channels;
+  direct.c = out.data(), direct.c_row_stride = unit, direct.c_unit_stride = windows * 4 * unit;
   Convolution onednn;
   const double forward = onednn.run_forward(), backward = onednn.run_backward();
-  row("convolution, direct", mflop, microseconds([&] {
-        k.multiply({in.data(), rows.data(), 0, windows * 4, segments.data(), 8, 64, weights.data(),
-                    channels, nullptr, false, out.data(), unit, windows * 4 * unit});
-      }),
-      forward);
+  row("convolution, direct", mflop, microseconds([&] { k.multiply(direct); }), forward);
   row("convolution with pooling, by minimal filtering", mflop, microseconds([&] {
         for (int w = 0; w < windows; ++w)
           for (int u = 0; u < units; ++u)
             k.winograd_input(4, in.data() + u * plane + rows[static_cast<std::size_t>(w * 4)],
                              width * unit, transformed.data() + w * 32 + u * unit, windows * 32);
         for (int p = 0; p < 25; ++p)
-          k.multiply({transformed.data() + p * windows * 32, nullptr, 32, windows, nullptr, 1, 32,
-                      weights.data() + p * 32 * channels, channels, nullptr, false,
-                      product.data() + p * windows * channels, channels, unit});
+          k.multiply(plain_product(transformed.data() + p * windows * 32, windows, 32,
+                                   weights.data() + p * 32 * channels, channels,
+                                   product.data() + p * windows * channels, channels));
         for (int w = 0; w < windows; ++w)
           for (int c = 0; c < channels; c += unit)
             k.winograd_output(4, {product.data() + w * channels + c, windows * channels, nullptr,
@@ -199,16 +211,23 @@ void dense() {
     const auto a_sample = [&](double time) { return time / static_cast<double>(samples); };
     row(fmt::format("dense 1024 → 512, {} rows, forward", samples).c_str(), mflop,
         a_sample(microseconds([&] {
-          for (std::int64_t n = 0; n < columns; n += panel)
-            k.multiply({x.data(), nullptr, depth, samples, nullptr, 1, depth, w.data() + n * depth,
-                        panel, nullptr, true, y.data() + n, columns, unit});
+          for (std::int64_t n = 0; n < columns; n += panel) {
+            Multiply m = plain_product(x.data(), samples, depth, w.data() + n * depth, panel,
+                                       y.data() + n, columns);
+            m.relu = true;
+            k.multiply(m);
+          }
         })),
         std::nullopt);
     row(fmt::format("dense 1024 → 512, {} rows, weight gradient", samples).c_str(), mflop,
         a_sample(microseconds([&] {
-          for (std::int64_t n = 0; n < columns; n += panel)
-            k.outer({x.data(), nullptr, depth, samples, depth, y.data() + n, columns, unit, panel,
-                     g.data() + n * depth, false});
+          for (std::int64_t n = 0; n < columns; n += panel) {
+            Outer o{};
+            o.a = x.data(), o.row_stride = depth, o.rows = samples, o.depth = depth;
+            o.g = y.data() + n, o.g_row_stride = columns, o.g_unit_stride = unit;
+            o.width = panel, o.d = g.data() + n * depth;
+            k.outer(o);
+          }
         })),
         std::nullopt);
   }
