@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   if (holds)
     moving_mean = load4(n.moving_mean + p.feature),
     moving_variance = load4(n.moving_variance + p.feature);
-  Moments m = over_groups(moments_of<half>(n, p), p, min(p.groups, p.end - p.begin), n.columns, shared);
+  Moments m =
+      over_groups(moments_of<half>(n, p), p, min(p.groups, p.end - p.begin), n.columns, shared);
   float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
   if (holds) store4(mine, m.mean), store4(mine + n.padded, m.square);
   if (!last_of_slices(n)) return;
