@@ -18,8 +18,10 @@ struct Gather {
   int full_h, full_w, channels;
   float* to;
 };
+// Settled samples are gathered while the previous step's update still runs: all that reads their
+// place has ended.
 __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__ Gather g) {
-  wait_for_predecessor();
+  if (!g.source.settled) wait_for_predecessor();
   g.shares.each([&](int row, int c) {
     const int3 at = g.positions.of(row);
     const std::int64_t from =
@@ -34,6 +36,7 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
                                  : g.source.floats[from + i];
     store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), {v[0], v[1], v[2], v[3]});
   });
+  if (g.source.settled) wait_for_predecessor();
 }
 
 __global__ void __launch_bounds__(threads)

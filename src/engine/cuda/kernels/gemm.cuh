@@ -10,7 +10,8 @@
 // so that a layer's two gradients are one node of the graph.
 namespace sweetspot::engine::cuda {
 
-template <class M, class T, class A, class B>
+// `alone`: its blocks are few, and wait for their loads.
+template <class M, class T, bool alone, class A, class B>
 __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* shared,
                          typename T::Sums& sums) {
   using Element = typename M::Element;
@@ -31,29 +32,36 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
     for (int i = 0; i < B::At::count; ++i)
       M::store(to + a_size + B::At::row(i) * b_pitch + B::At::column(), right[i]);
   };
-  if (B::weights) b.fetch(begin, end, right);
   if constexpr (A::looks_up) {
-    a.prepare(begin), a.prepare(begin + T::k);
+    a.prepare(begin);
     __syncthreads();
   }
-  wait_for_predecessor();
-  if (!B::weights) b.fetch(begin, end, right);
-  a.fetch(begin, end, left);
-  store(shared);
-  __syncthreads();
-  int now = 0;
-  for (int k = begin; k < end; k += T::k) {
-    const bool more = k + T::k < end;
-    if (more) a.fetch(k + T::k, end, left), b.fetch(k + T::k, end, right);
-    if constexpr (A::looks_up) a.prepare(k + 2 * T::k);
-    const Element* tile = shared + now * (a_size + b_size);
-    M::template multiply<T::slice, A::along, B::along, T::sixteens>(
-        {tile + row * (A::along ? a_pitch : 1), a_pitch},
-        {tile + a_size + column * (B::along ? b_pitch : 1), b_pitch}, warp_k * T::slice, sums);
-    now ^= 1;
-    if (more) store(shared + now * (a_size + b_size));
+  if constexpr (alone && B::weights)
+    if (begin + T::k < end) b.prefetch_all(begin + T::k, end);
+      // A stage is fetched while the one before it is multiplied. One copy of the code does both,
+      // from the first stage on: a small product runs through it a few times, and fetching
+      // instructions takes it longer than anything else.
+#pragma unroll 1
+  for (int k = begin, now = 0;; k += T::k, now ^= 1) {
+    const bool more = k < end || k == begin;
+    if (more) {
+      if (!B::weights && k == begin) wait_for_predecessor();
+      b.fetch(k, end, right);
+      if (B::weights && k == begin) wait_for_predecessor();
+      a.fetch(k, end, left);
+      if constexpr (A::looks_up) a.prepare(k + T::k);
+    }
+    if (k > begin) {
+      const Element* tile = shared + (now ^ 1) * (a_size + b_size);
+      M::template multiply<T::slice, A::along, B::along, T::sixteens>(
+          {tile + row * (A::along ? a_pitch : 1), a_pitch},
+          {tile + a_size + column * (B::along ? b_pitch : 1), b_pitch}, warp_k * T::slice, sums);
+    }
+    if (!more) break;
+    store(shared + now * (a_size + b_size));
     __syncthreads();
   }
+  __syncthreads();  // the epilogue uses the same memory
 }
 
 // Adds the splits of a tile in order, in the last of their blocks to arrive; returns false in all
@@ -101,63 +109,45 @@ __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v
   return true;
 }
 
-// Passes every four rows and two columns to `finish(group of 32 rows, g, column, values)`. If the
-// warps have slices of the depth, their sums are added first, in the order of the slices, and so
-// are the splits of the depth among blocks, if the last of those is to finish.
-template <class T, bool gathers, class Finish>
-__device__ void each_finished(const GemmPart& p, int tile, int split, typename T::Sums& sums,
-                              void* shared, int m0, int n0, Finish finish) {
+// Leaves a tile's sums in shared memory. If the warps have slices of the depth, their sums are
+// added first, in the order of the slices, and so are the splits of the depth among blocks if the
+// last of those is to finish: false in the others.
+template <class T, bool gathers>
+__device__ bool stage_sums(const GemmPart& p, int tile, int split, typename T::Sums& sums,
+                           const SumsTile<T::m, T::n>& to) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  if constexpr (T::warps_k == 1) {
-    if constexpr (gathers)
-      if (p.splits > 1 && !gather_splits<4 * T::sixteens, block_threads>(
-                              p, tile, split, reinterpret_cast<float4(&)[4 * T::sixteens]>(sums)))
-        return;
-    const int group = m0 + warp % T::warps_m * T::warp_rows;
-    const int column = n0 + warp / T::warps_m * 32;
-    // From local memory in a loop: unrolled, the epilogue would be up to eight copies of its code,
-    // and fetching instructions that run once takes longer than all else in a small product.
-    constexpr int parts = 2 * T::sixteens;
-    Finished staged[parts];
+  const bool last_gathers = gathers && p.splits > 1 && !p.clustered;
+  if (T::warps_k == 1 && last_gathers)
+    if (!gather_splits<4 * T::sixteens, block_threads>(
+            p, tile, split, reinterpret_cast<float4(&)[4 * T::sixteens]>(sums)))
+      return false;
+  constexpr int pitch = SumsTile<T::m, T::n>::pitch, slice = T::m * pitch;
+  float* const first =
+      to.place(warp % T::warps_m * T::warp_rows + g, warp / T::warps_m % T::warps_n * 32 + 2 * t) +
+      warp / (T::warps_m * T::warps_n) * slice;
 #pragma unroll
-    for (int part = 0; part < parts; ++part)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int e = 0; e < 2; ++e)
-          staged[part][i][e] = sums[part / 4 * 2 + i / 2][part % 4][i % 2 * 2 + e];
-#pragma unroll 1
-    for (int part = 0; part < parts; ++part)
-      finish(group + part / 4 * 32, g, column + part % 4 * 8 + 2 * t, staged[part]);
-  } else {
-    float2* slices = static_cast<float2*>(shared);  // (warp, j, i, lane)
+  for (int i = 0; i < 2 * T::sixteens; ++i)
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        slices[((warp * 4 + j) * 4 + i) * 32 + lane] = {sums[i / 2][j][i % 2 * 2],
-                                                        sums[i / 2][j][i % 2 * 2 + 1]};
+      store2(first + 8 * i * pitch + 8 * j, sums[i / 2][j][i % 2 * 2],
+             sums[i / 2][j][i % 2 * 2 + 1]);
+  if constexpr (T::warps_k > 1) {
     __syncthreads();
-    constexpr int finishing = 4;  // warps
-    Finished v{};
-    if (warp < finishing)
+    // A sum takes the place of the first slice's, which only this thread reads.
+    constexpr int count = T::m / to.together;
+    float* const own = to.place(threadIdx.x / to.fours, to.column());
+    float4 v[count] = {};
 #pragma unroll
-      for (int slice = 0; slice < T::warps_k; ++slice)
+    for (int k = 0; k < count; ++k)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float2 part = slices[((slice * 4 + warp) * 4 + i) * 32 + lane];
-          v[i][0] += part.x, v[i][1] += part.y;
-        }
-    if (gathers && p.splits > 1) {
-      float4 both[2] = {{v[0][0], v[0][1], v[1][0], v[1][1]}, {v[2][0], v[2][1], v[3][0], v[3][1]}};
-      if (!gather_splits<2, 32 * finishing>(p, tile, split, both)) return;
+      for (int i = 0; i < T::warps_k; ++i)
+        v[k] = v[k] + load4(own + i * slice + k * to.together * pitch);
+    if (last_gathers && !gather_splits<count, block_threads>(p, tile, split, v)) return false;
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
-        v[2 * i][0] = both[i].x, v[2 * i][1] = both[i].y, v[2 * i + 1][0] = both[i].z,
-              v[2 * i + 1][1] = both[i].w;
-    }
-    if (warp < finishing) finish(m0, g, n0 + 8 * warp + 2 * t, v);
+    for (int k = 0; k < count; ++k) store4(own + k * to.together * pitch, v[k]);
   }
+  to.complete();
+  return true;
 }
 
 template <class T, class Columns>
@@ -174,43 +164,89 @@ __device__ void finish_bias(const GemmPart& p, int split, int n0, const Columns&
   p.partials[split * p.partial_stride + depth * p.shape.filters + n0 + n] = sum;
 }
 
+// A slice of a dense layer's sums, (samples, filters).
+template <class Tile>
+__device__ void finish_slice(const GemmPart& p, int split, int m0, int n0, const Tile& sums) {
+  const int column = Tile::column(), f = n0 + column;
+  if (f >= p.shape.filters) return;
+  float* const to = p.slices + split * p.slice_stride + f;
+  sums.template each<2>(Tile::rows, [&](int row) {
+    if (m0 + row < p.count)
+      store4(to + static_cast<std::int64_t>(m0 + row) * p.shape.filters, sums.at(row, column));
+  });
+}
+
+// The input gradient, or one of its slices.
+template <bool special, class Tile>
+__device__ void finish_data(const GemmPart& p, const Phase& phase, float* to, int m0, int n0,
+                            const Tile& sums) {
+  const int column = Tile::column(), c = n0 + column;
+  if (c >= p.shape.channels) return;
+  sums.template each<2>(Tile::rows, [&](int row) {
+    const std::int64_t from = row_of_input(p, phase, m0 + row);
+    if (from < 0) return;
+    const std::int64_t at = from * p.shape.channels + c;
+    const float4 v = sums.at(row, column) * p.scale;
+    store4(to + at, special ? through_input_function(p, at, v) : v);
+  });
+}
+
+template <class M, class Tile>
+__device__ void finish_weights(const GemmPart& p, int split, int m0, int n0, const Tile& sums) {
+  const int column = Tile::column(), f = n0 + column;
+  if (f >= p.shape.filters) return;
+  const int rows = p.shape.kernel_h * p.shape.kernel_w * p.shape.channels;
+  float* const to = p.partials + split * p.partial_stride + f;
+  sums.template each<2>(Tile::rows, [&](int row) {
+    if (m0 + row >= rows) return;
+    const float4 v = sums.at(row, column);
+    check_range<M>(p, v);
+    store4(to + static_cast<std::int64_t>(m0 + row) * p.shape.filters, v);
+  });
+}
+
 template <class M, class T, GemmKind kind, bool dense, bool special, bool gathers = false>
 __device__ void run_part(const GemmPart& p, int block, typename M::Element* shared) {
   typename T::Sums sums{};
+  SumsTile<T::m, T::n> finished{reinterpret_cast<float*>(shared)};
+  const bool clustered = gathers && p.clustered;
+  if (clustered) block = cluster_index();
   const int rest = p.by_tiles_n.quotient(block), tile_n = block - rest * p.tiles_n;
   int split = p.by_tiles_m.quotient(rest);
   const int tile_m = rest - split * p.tiles_m, m0 = tile_m * T::m, n0 = tile_n * T::n;
   int tile = tile_m * p.tiles_n + tile_n;
+  int which = 0;  // of the phases, each with its splits
+  if (kind == GemmKind::data && !dense && p.phases > 1) {
+    which = clustered ? split : split / p.splits;
+    split -= which * p.splits;
+  }
+  if (clustered) split = finished.rank = cluster_rank(), finished.blocks = p.splits;
+  // The reader of the result adds the slices.
+  const bool sliced = !gathers && p.splits > 1;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w;
   if constexpr (kind == GemmKind::forward) {
     PatchRows<T, dense> a(p, m0);
     KernelRows<T> b(p, n0);
     const int depth = taps * s.channels, begin = split * p.split_depth;
-    multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
-                   sums);
-    each_finished<T, gathers>(p, tile, split, sums, shared, m0, n0,
-                              [&](int group, int g, int n, Finished& v) {
-                                if (!gathers && p.splits > 1)
-                                  finish_slice(p, split, p.count, s.filters, group, g, n, v);
-                                else
-                                  finish_forward<special, T::warps_k == 1>(p, group, g, n, v);
-                              });
+    multiply<M, T, gathers>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth,
+                            shared, sums);
+    if (!stage_sums<T, gathers>(p, tile, split, sums, finished)) return;
+    if (dense && sliced)
+      finish_slice(p, split, m0, n0, finished);
+    else
+      finish_outputs<special, false>(p, m0, n0, finished);
   } else if constexpr (kind == GemmKind::data) {
-    // The splits of one phase are adjacent.
-    const int which = dense || p.phases == 1 ? 0 : split / p.splits;
-    split -= which * p.splits;
     const Phase phase(p, which);
     GradientRows<T, dense> a(p, phase, m0);
     KernelColumns<T, dense> b(p, phase, n0);
     const int depth = dense ? s.filters : phase.depth(p), begin = min(split * p.split_depth, depth);
-    multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
-                   sums);
+    multiply<M, T, gathers>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth,
+                            shared, sums);
     tile += which * p.tiles_m * p.tiles_n;
-    each_finished<T, gathers>(p, tile, split, sums, shared, m0, n0,
-                              [&](int group, int g, int n, Finished& v) {
-                                finish_data<dense, special>(p, phase, split, group, g, n, v);
-                              });
+    if (!stage_sums<T, gathers>(p, tile, split, sums, finished)) return;
+    finish_data<special>(p, phase, sliced ? p.slices + split * p.slice_stride : p.input_gradient,
+                         m0, n0, finished);
   } else {
     const int depth = p.count * static_cast<int>(p.by_out.divisor);
     const int begin = min(split * p.split_depth, depth), end = min(begin + p.split_depth, depth);
@@ -219,18 +255,21 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
         reinterpret_cast<typename PositionTable<T>::Entry(&)[2][T::k]>(entries), p, begin, end};
     PatchColumns<T, dense> a(p, table, m0);
     GradientColumns<T, dense> b(p, table, n0);
-    multiply<M, T>(a, b, begin, end, shared, sums);
-    each_finished<T, gathers>(
-        p, tile, split, sums, shared, m0, n0,
-        [&](int group, int g, int n, Finished& v) { finish_weights<M>(p, split, group, g, n, v); });
+    multiply<M, T, gathers>(a, b, begin, end, shared, sums);
+    stage_sums<T, false>(p, tile, split, sums, finished);
+    finish_weights<M>(p, split, m0, n0, finished);
     if (tile_m == 0 && p.bias) finish_bias<T>(p, split, n0, b, reinterpret_cast<float*>(shared));
   }
+  if (clustered) cluster_barrier();  // the others may still read this block's sums
 }
 
 template <class M, GemmKind kind, bool dense, bool special>
 __device__ void run_tile(const GemmPart& p, int block, typename M::Element* shared) {
   if (p.tile == TileKind::small)
     return run_part<M, SmallTile, kind, dense, special>(p, block, shared);
+  if constexpr (kind != GemmKind::weights)
+    if (p.tile == TileKind::middle)
+      return run_part<M, MiddleTile, kind, dense, special>(p, block, shared);
   if constexpr (kind != GemmKind::weights && !dense)
     if (p.tile == TileKind::tall)
       return run_part<M, TallTile, kind, dense, special>(p, block, shared);
@@ -281,7 +320,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<M, T>)
                                                 reinterpret_cast<typename M::Element*>(raw));
 }
 
-// Two buffers for both tiles in their largest layout.
+// Two buffers for both tiles in their largest layout, or the sums.
 template <class M, class T>
 constexpr int tile_bytes() {
   using Element = typename M::Element;
@@ -290,14 +329,17 @@ constexpr int tile_bytes() {
                                                                    : T::k * (T::m + across);
   constexpr int b = T::n * (T::k + along) > T::k * (T::n + across) ? T::n * (T::k + along)
                                                                    : T::k * (T::n + across);
-  return 2 * (a + b) * static_cast<int>(sizeof(Element));
+  constexpr int operands = 2 * (a + b) * static_cast<int>(sizeof(Element));
+  constexpr int sums = T::warps_k * SumsTile<T::m, T::n>::bytes;
+  return operands > sums ? operands : sums;
 }
 
 template <class M>
 int bytes_of(TileKind tile) {
-  return tile == TileKind::small  ? tile_bytes<M, SmallTile>()
-         : tile == TileKind::tall ? tile_bytes<M, TallTile>()
-                                  : tile_bytes<M, WideTile>();
+  return tile == TileKind::small    ? tile_bytes<M, SmallTile>()
+         : tile == TileKind::middle ? tile_bytes<M, MiddleTile>()
+         : tile == TileKind::tall   ? tile_bytes<M, TallTile>()
+                                    : tile_bytes<M, WideTile>();
 }
 
 template <class Kernel>
@@ -306,9 +348,21 @@ cudaError_t allow_shared_memory(Kernel kernel, int bytes) {
 }
 
 template <class M>
-constexpr int most_tile_bytes() {
-  return tile_bytes<M, SmallTile>() > tile_bytes<M, TallTile>() ? tile_bytes<M, SmallTile>()
-                                                                : tile_bytes<M, TallTile>();
+int most_tile_bytes() {
+  int most = 0;
+  for (const TileKind tile : {TileKind::small, TileKind::middle, TileKind::tall, TileKind::wide})
+    most = bytes_of<M>(tile) > most ? bytes_of<M>(tile) : most;
+  return most;
+}
+
+// A block for every tile, phase and split.
+template <class Argument>
+cudaError_t launch_tiles(void (*kernel)(Argument), const GemmPart& p, int threads, int bytes,
+                         cudaStream_t stream, const Argument& argument) {
+  const int blocks = p.phases * p.tiles_m * p.tiles_n * p.splits;
+  return p.clustered
+             ? launch_in_clusters(kernel, blocks, p.splits, threads, bytes, stream, argument)
+             : launch(kernel, blocks, threads, bytes, stream, argument);
 }
 
 template <class M, class T, GemmKind kind, bool dense, bool special>
@@ -317,8 +371,7 @@ cudaError_t launch_alone_with(const GemmPart& p, cudaStream_t stream) {
   constexpr int bytes = tile_bytes<M, T>();
   static const cudaError_t allowed = allow_shared_memory(kernel, bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, block_threads, bytes, stream,
-                p);
+  return launch_tiles(kernel, p, block_threads, bytes, stream, p);
 }
 template <class M, class T, GemmKind kind, bool dense>
 cudaError_t launch_alone_as(const GemmPart& p, cudaStream_t stream) {

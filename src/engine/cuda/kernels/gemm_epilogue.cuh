@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/cluster.cuh"
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/loaders.cuh"
@@ -21,18 +22,6 @@ __device__ inline void store2(float* to, float a, float b) {
 inline bool ends_specially(const GemmPart& p) {
   return p.kind == GemmKind::data ? p.input_function != Function::linear
                                   : p.function != Function::linear || p.value_terms.terms > 0;
-}
-
-// A gradient of the input, at element `at`: applies the derivative of the function that made the
-// input.
-template <bool special>
-__device__ void store2_through(const GemmPart& p, float* to, std::int64_t at, float a, float b) {
-  if (special && p.input_function != Function::linear) {
-    const float2 y = *reinterpret_cast<const float2*>(p.input + at);
-    a = through_activation(p.input_function, y.x, a);
-    b = through_activation(p.input_function, y.y, b);
-  }
-  store2(to + at, a, b);
 }
 
 // Generates a random number for each element.
@@ -90,57 +79,130 @@ __device__ void finish_plain(const GemmPart& p, int sample, int at, int n, float
   finish_element<special>(p, sample, at, n, v, code, dropout);
 }
 
-// `looped`: v is in memory, as in each_finished.
-template <bool special, bool looped>
-__device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
-  if (n >= p.shape.filters) return;
-  if (p.shape.pool == 2) {
-    const int window = group / 4 + g, sample = p.by_windows.quotient(window);
-    if (sample < p.count)
-      finish_pooled<special>(p, sample, window - sample * p.by_windows.divisor, n, v);
+// The sums of a tile as rows in shared memory, so that threads finish four adjacent columns. They
+// are those of all blocks of a cluster, if its blocks have divided the depth: these share the rows.
+template <int tile_rows, int tile_columns>
+struct SumsTile {
+  static constexpr int rows = tile_rows, columns = tile_columns, pitch = columns + 8;
+  static constexpr int bytes = rows * pitch * 4;
+  float* tile;
+  int blocks = 1, rank = 0;  // of the cluster
+
+  __device__ float* place(int row, int column) const { return tile + row * pitch + column; }
+  // After all sums are written.
+  __device__ void complete() const {
+    if (blocks == 1)
+      __syncthreads();
+    else
+      cluster_barrier();
+  }
+  __device__ float4 at(int row, int column) const {
+    return blocks == 1 ? load4(place(row, column)) : sum4_of_cluster(place(row, column), blocks);
+  }
+  // Calls use(i) for this thread's share of the tile's rows, or of its windows of four; all of them
+  // have the same four columns, from `column()` on.
+  static constexpr int fours = columns / 4, together = block_threads / fours;
+  __device__ static int column() { return static_cast<int>(threadIdx.x) % fours * 4; }
+  template <int unroll, class Use>
+  __device__ void each(int units, Use use) const {
+    if (threadIdx.x >= fours * together) return;
+#pragma unroll unroll
+    for (int i = threadIdx.x / fours + together * rank; i < units; i += together * blocks) use(i);
+  }
+};
+
+// Four outputs of a row (sample, position after the pooling) from filter f on, with the codes of
+// the pooling.
+template <bool special>
+__device__ void finish_four(const GemmPart& p, int row, int f, float4 bias, float4 sums,
+                            uchar4 pooled) {
+  float v[4] = {sums.x + bias.x, sums.y + bias.y, sums.z + bias.z, sums.w + bias.w};
+  std::uint8_t code[4] = {pooled.x, pooled.y, pooled.z, pooled.w};
+  if (special && p.function != Function::linear) {
+    float y[4] = {v[0], v[1], v[2], v[3]};
+#pragma unroll 1  // less code to fetch
+    for (int e = 0; e < 4; ++e) y[e] = activated(p.function, y[e]);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) v[e] = y[e];
+  }
+  if (p.relu)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : code[e];
+  if (p.dropout.threshold) {
+    const int sample = p.by_windows.quotient(row);
+    const int position = row - sample * static_cast<int>(p.by_windows.divisor);
+    bool kept[4];
+#pragma unroll 1  // likewise
+    for (int e = 0; e < 4; ++e) kept[e] = DrawnDropout{}(p, sample, position, f + e);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      v[e] = kept[e] ? v[e] * p.dropout.scale : 0.f;
+      if (!kept[e]) code[e] = no_gradient;
+    }
+  }
+  const std::int64_t at = static_cast<std::int64_t>(row) * p.shape.filters + f;
+  if constexpr (special)
+    store_value4(p.value, p.value_terms, at, {v[0], v[1], v[2], v[3]});
+  else
+    store4(p.value + at, {v[0], v[1], v[2], v[3]});
+  if (p.code) *reinterpret_cast<uchar4*>(p.code + at) = {code[0], code[1], code[2], code[3]};
+}
+
+// The outputs of a tile. With pooling its rows are positions of windows: `adjacent` ones, or eight
+// apart in groups of 32.
+template <bool special, bool adjacent, class Tile>
+__device__ void finish_outputs(const GemmPart& p, int m0, int n0, const Tile& sums) {
+  const int column = Tile::column(), f = n0 + column;
+  if (f >= p.shape.filters) return;
+  const float4 bias = p.bias ? load4(p.bias + f) : float4{};
+  const int rows = p.count * static_cast<int>(p.by_windows.divisor);
+  if (p.shape.pool != 2) {
+    sums.template each<adjacent ? 4 : 2>(Tile::rows, [&](int row) {
+      if (m0 + row < rows) finish_four<special>(p, m0 + row, f, bias, sums.at(row, column), {});
+    });
     return;
   }
-#pragma unroll looped ? 1 : 4
-  for (int i = 0; i < 4; ++i) {
-    const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
-    if (sample < p.count)
-      finish_plain<special>(p, sample, m - sample * p.by_windows.divisor, n, v[i]);
-  }
-}
-
-// The input gradient, or one of its slices.
-template <bool dense, bool special>
-__device__ void finish_data(const GemmPart& p, const Phase& phase, int split, int group, int g,
-                            int n, Finished& v) {
-  const ConvShape& s = p.shape;
-  if (n >= s.channels) return;
-  float* to = p.splits > 1 && !p.tickets ? p.slices + split * p.slice_stride : p.input_gradient;
+  sums.template each<1>(Tile::rows / 4, [&](int i) {
+    const int window = m0 / 4 + i;
+    if (window >= rows) return;
+    const int first = adjacent ? 4 * i : i / 8 * 32 + i % 8;
+    const float4 start = sums.at(first, column);
+    float best[4] = {start.x, start.y, start.z, start.w};
+    std::uint8_t code[4] = {0, 0, 0, 0};
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int m = group + g + 8 * i;
-    if (m >= p.count * static_cast<int>(p.by_in.divisor)) continue;
-    std::int64_t row = m;
-    if (!dense && p.phases > 1) {
-      const int sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
-      const int line = p.by_in_w.quotient(at), column = at - line * p.by_in_w.divisor;
-      const int y = phase.y + (line + phase.first_y) * s.stride_h - s.pad_top;
-      const int x = phase.x + (column + phase.first_x) * s.stride_w - s.pad_left;
-      if (y >= s.in_h || x >= s.in_w) continue;
-      row = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
+    for (int k = 1; k < 4; ++k) {
+      const float4 next = sums.at(first + k * (adjacent ? 1 : 8), column);
+      const float v[4] = {next.x, next.y, next.z, next.w};
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        if (beats(v[e], best[e])) best[e] = v[e], code[e] = static_cast<std::uint8_t>(k);
     }
-    store2_through<special>(p, to, row * s.channels + n, v[i][0] * p.scale, v[i][1] * p.scale);
-  }
+    finish_four<special>(p, window, f, bias, {best[0], best[1], best[2], best[3]},
+                         {code[0], code[1], code[2], code[3]});
+  });
 }
 
-// A slice of a dense layer's sums, (samples, filters).
-__device__ inline void finish_slice(const GemmPart& p, int split, int rows, int columns, int group,
-                                    int g, int n, Finished& v) {
-  if (n >= columns) return;
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    if (const int m = group + g + 8 * i; m < rows)
-      store2(p.slices + split * p.slice_stride + static_cast<std::int64_t>(m) * columns + n,
-             v[i][0], v[i][1]);
+// The input's row that row m of a phase is, or -1.
+__device__ inline std::int64_t row_of_input(const GemmPart& p, const Phase& phase, int m) {
+  if (m >= p.count * static_cast<int>(p.by_in.divisor)) return -1;
+  if (p.phases == 1) return m;
+  const ConvShape& s = p.shape;
+  const int sample = p.by_in.quotient(m), at = m - sample * static_cast<int>(p.by_in.divisor);
+  const int line = p.by_in_w.quotient(at), column = at - line * static_cast<int>(p.by_in_w.divisor);
+  const int y = phase.y + (line + phase.first_y) * s.stride_h - s.pad_top;
+  const int x = phase.x + (column + phase.first_x) * s.stride_w - s.pad_left;
+  if (y >= s.in_h || x >= s.in_w) return -1;
+  return (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
+}
+
+// A gradient of the input, at element `at`, through the function that made the input.
+__device__ inline float4 through_input_function(const GemmPart& p, std::int64_t at, float4 v) {
+  if (p.input_function == Function::linear) return v;
+  const float4 y = load4(p.input + at);
+  return {through_activation(p.input_function, y.x, v.x),
+          through_activation(p.input_function, y.y, v.y),
+          through_activation(p.input_function, y.z, v.z),
+          through_activation(p.input_function, y.w, v.w)};
 }
 
 // An operand that overflowed makes every sum it enters infinite or NaN, whatever it is multiplied
@@ -151,18 +213,10 @@ __device__ void check_range(const GemmPart& p, const Finished& v) {
     if (!isfinite(v[0][0] + v[0][1] + v[1][0] + v[1][1] + v[2][0] + v[2][1] + v[3][0] + v[3][1]))
       p.state->bad = 1;
 }
-
 template <class M>
-__device__ void finish_weights(const GemmPart& p, int split, int group, int g, int n, Finished& v) {
-  if (n >= p.shape.filters) return;
-  check_range<M>(p, v);
-  float* to = p.partials + split * p.partial_stride;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int m = group + g + 8 * i;
-    if (m < p.shape.kernel_h * p.shape.kernel_w * p.shape.channels)
-      store2(to + static_cast<std::int64_t>(m) * p.shape.filters + n, v[i][0], v[i][1]);
-  }
+__device__ void check_range(const GemmPart& p, float4 v) {
+  if constexpr (M::overflows)
+    if (!isfinite(v.x + v.y + v.z + v.w)) p.state->bad = 1;
 }
 
 }  // namespace sweetspot::engine::cuda

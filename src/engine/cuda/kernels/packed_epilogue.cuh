@@ -6,68 +6,41 @@
 // row.
 namespace sweetspot::engine::cuda {
 
-constexpr int packed_threads = 256;  // that hold sums: two warpgroups of 64 rows
+constexpr int packed_threads = block_threads;  // that hold sums: two warpgroups of 64 rows
 
-// Transposes sums through shared memory, so that they are stored as rows.
 template <int n>
-struct SumsTile {
-  static constexpr int pitch = n + 8;
-  static constexpr int bytes = packed_rows * pitch * 4;
-  float* tile;
-  __device__ SumsTile(float* shared, const float (&sums)[n / 2]) : tile(shared) {
-    const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < n / 8; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        store2(tile + (16 * warp + g + 8 * half) * pitch + 8 * j + 2 * t, sums[4 * j + 2 * half],
-               sums[4 * j + 2 * half + 1]);
-    __syncthreads();
-  }
-  __device__ float4 at(int row, int column) const { return load4(tile + row * pitch + column); }
-  // Calls use(row) for this thread's rows, of every `step` one; all of them have the same four
-  // columns, from `column()` on.
-  static constexpr int fours = n / 4, together = packed_threads / fours;
-  __device__ static int column() { return threadIdx.x % fours * 4; }
-  template <int step, class Use>
-  __device__ void each(Use use) const {
-    if (threadIdx.x >= fours * together) return;
-#pragma unroll 4
-    for (int i = threadIdx.x / fours; i < packed_rows / step; i += together) use(i * step);
+using PackedSums = SumsTile<packed_rows, n>;
+
+// The block's place among those of a product: its tile, phase and split of the depth.
+struct PackedPlace {
+  int tile_m, tile_n, which = 0, split;
+  bool clustered;
+  __device__ PackedPlace(const GemmPart& p, bool phases) : clustered(p.clustered) {
+    const int block = clustered ? cluster_index() : static_cast<int>(blockIdx.x);
+    const int rest = p.by_tiles_n.quotient(block);
+    tile_n = block - rest * p.tiles_n;
+    split = p.by_tiles_m.quotient(rest);
+    tile_m = rest - split * p.tiles_m;
+    if (phases && p.phases > 1) which = clustered ? split : split / p.splits;
+    split = clustered ? cluster_rank() : split - which * p.splits;
   }
 };
 
-// Four outputs of a row (sample, position after the pooling) from filter f on, with the codes of
-// the pooling.
-__device__ inline void finish_four(const GemmPart& p, int row, int f, float4 bias, float4 sums,
-                                   uchar4 pooled) {
-  float v[4] = {sums.x + bias.x, sums.y + bias.y, sums.z + bias.z, sums.w + bias.w};
-  std::uint8_t code[4] = {pooled.x, pooled.y, pooled.z, pooled.w};
-  if (p.function != Function::linear) {
-    float y[4] = {v[0], v[1], v[2], v[3]};
-#pragma unroll 1  // less code to fetch
-    for (int e = 0; e < 4; ++e) y[e] = activated(p.function, y[e]);
+// Writes a warpgroup product's sums as rows.
+template <int n>
+__device__ PackedSums<n> stage_packed(const GemmPart& p, const PackedPlace& place, float* shared,
+                                      const float (&sums)[n / 2]) {
+  PackedSums<n> rows{shared};
+  if (place.clustered) rows.blocks = p.splits, rows.rank = place.split;
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) v[e] = y[e];
-  }
-  if (p.relu)
+  for (int j = 0; j < n / 8; ++j)
 #pragma unroll
-    for (int e = 0; e < 4; ++e) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : code[e];
-  if (p.dropout.threshold) {
-    const int sample = p.by_windows.quotient(row);
-    const int position = row - sample * static_cast<int>(p.by_windows.divisor);
-    bool kept[4];
-#pragma unroll 1  // likewise
-    for (int e = 0; e < 4; ++e) kept[e] = DrawnDropout{}(p, sample, position, f + e);
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      v[e] = kept[e] ? v[e] * p.dropout.scale : 0.f;
-      if (!kept[e]) code[e] = no_gradient;
-    }
-  }
-  const std::int64_t at = static_cast<std::int64_t>(row) * p.shape.filters + f;
-  store_value4(p.value, p.value_terms, at, {v[0], v[1], v[2], v[3]});
-  if (p.code) *reinterpret_cast<uchar4*>(p.code + at) = {code[0], code[1], code[2], code[3]};
+    for (int half = 0; half < 2; ++half)
+      store2(rows.place(16 * warp + g + 8 * half, 8 * j + 2 * t), sums[4 * j + 2 * half],
+             sums[4 * j + 2 * half + 1]);
+  rows.complete();
+  return rows;
 }
 
 // Zero where a code lets no gradient through.
@@ -75,102 +48,74 @@ __device__ inline float4 routed(float4 g, uchar4 code) {
   return {code.x ? 0.f : g.x, code.y ? 0.f : g.y, code.z ? 0.f : g.z, code.w ? 0.f : g.w};
 }
 
-// The input gradient of a tile's row, through the function or the codes of its producer. Here
+// The input gradient of a tile, through the function or the codes of its producer. Here
 // `value_terms` says how it is stored, `code` are its producer's, and `partials` gets its columns'
-// sums.
-__device__ inline float4 finish_data(const GemmPart& p, std::int64_t at, float4 v) {
-  v = v * p.scale;
-  if (p.input_function != Function::linear) {
-    const float4 y = load4(p.input + at);
-    v = {through_activation(p.input_function, y.x, v.x),
-         through_activation(p.input_function, y.y, v.y),
-         through_activation(p.input_function, y.z, v.z),
-         through_activation(p.input_function, y.w, v.w)};
+// sums, a row for each tile of rows over all phases.
+template <int n>
+__device__ void finish_packed_data(const GemmPart& p, const Phase& phase, const PackedPlace& place,
+                                   const PackedSums<n>& sums) {
+  const int channels = static_cast<int>(p.by_channels.divisor);
+  const int m0 = place.tile_m * packed_rows, column = sums.column(), c = place.tile_n * n + column;
+  const bool real = c < channels;
+  float4 sum{};
+  sums.template each<4>(packed_rows, [&](int row) {
+    const std::int64_t from = row_of_input(p, phase, m0 + row);
+    if (from < 0 || !real) return;
+    const std::int64_t at = from * channels + c;
+    float4 v = through_input_function(p, at, sums.at(row, column) * p.scale);
+    if (p.code) v = routed(v, *reinterpret_cast<const uchar4*>(p.code + at));
+    store_value4(p.input_gradient, p.value_terms, at, v);
+    sum = sum + v;
+  });
+  if (!p.partials) return;
+  // The sums of the columns, group of rows by group, behind those that other blocks may still read.
+  float* const parts = sums.tile + PackedSums<n>::bytes / 4;
+  store4(parts + 4 * threadIdx.x, sum);
+  __syncthreads();
+  const bool adds = threadIdx.x < PackedSums<n>::fours;
+  if (adds)
+#pragma unroll
+    for (int group = 1; group < PackedSums<n>::together; ++group)
+      sum = sum + load4(parts + 4 * (group * PackedSums<n>::fours + threadIdx.x));
+  if (sums.blocks > 1) {
+    if (adds) store4(parts + 4 * threadIdx.x, sum);
+    cluster_barrier();
+    if (sums.rank > 0) return;
+    if (adds) sum = sum4_of_cluster(parts + 4 * threadIdx.x, sums.blocks);
   }
-  if (p.code) v = routed(v, *reinterpret_cast<const uchar4*>(p.code + at));
-  store_value4(p.input_gradient, p.value_terms, at, v);
-  return v;
+  const int tile_row = place.which * p.tiles_m + place.tile_m;
+  if (adds && real) store4(p.partials + static_cast<std::int64_t>(tile_row) * channels + c, sum);
 }
 
-// `place` locates a row of the weight gradient: its tap and channel, or false for none. `tile_row`
-// is that of the tile, over all phases.
-template <class M, GemmKind kind, int n, class Place>
-__device__ void finish_packed(const GemmPart& p, const Phase& phase, int tile_row, int m0, int n0,
-                              int split, float* shared, const float (&sums)[n / 2],
-                              const Place& place) {
-  const ConvShape& s = p.shape;
-  const SumsTile<n> finished(shared, sums);
-  const int column = SumsTile<n>::column(), to_column = n0 + column;
-  // Filters and channels are multiples of four.
-  const int channels = static_cast<int>(p.by_channels.divisor);
-  const bool real = to_column < (kind == GemmKind::data ? channels : s.filters);
-  if (kind != GemmKind::data && !real) return;
+// `locate` finds a row of the weight gradient: its tap and channel, or false for none.
+template <class M, GemmKind kind, int n, class Locate>
+__device__ void finish_packed(const GemmPart& p, const Phase& phase, const PackedPlace& place,
+                              float* shared, const float (&sums)[n / 2], const Locate& locate) {
+  const PackedSums<n> finished = stage_packed<n>(p, place, shared, sums);
+  const int m0 = place.tile_m * packed_rows, n0 = place.tile_n * n;
   if constexpr (kind == GemmKind::forward) {
-    const float4 bias = p.bias ? load4(p.bias + to_column) : float4{};
-    const int rows = p.count * static_cast<int>(p.by_windows.divisor);
-    if (s.pool == 2) {
-      finished.template each<4>([&](int row) {
-        const int window = (m0 + row) / 4;
-        if (window >= rows) return;
-        const float4 first = finished.at(row, column);
-        float best[4] = {first.x, first.y, first.z, first.w};
-        std::uint8_t code[4] = {0, 0, 0, 0};
-#pragma unroll
-        for (int i = 1; i < 4; ++i) {
-          const float4 next = finished.at(row + i, column);
-          const float v[4] = {next.x, next.y, next.z, next.w};
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            if (beats(v[e], best[e])) best[e] = v[e], code[e] = static_cast<std::uint8_t>(i);
-        }
-        finish_four(p, window, to_column, bias, {best[0], best[1], best[2], best[3]},
-                    {code[0], code[1], code[2], code[3]});
-      });
-    } else {
-      finished.template each<1>([&](int row) {
-        if (m0 + row < rows)
-          finish_four(p, m0 + row, to_column, bias, finished.at(row, column), {});
-      });
-    }
+    finish_outputs<true, true>(p, m0, n0, finished);
   } else if constexpr (kind == GemmKind::data) {
-    const int rows = p.count * static_cast<int>(p.by_in.divisor);
-    float4 sum{};
-    finished.template each<1>([&](int row) {
-      const int m = m0 + row;
-      if (m >= rows || !real) return;
-      std::int64_t to = m;
-      if (p.phases > 1) {
-        const int sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
-        const int line = p.by_in_w.quotient(at);
-        const int y = phase.y + (line + phase.first_y) * s.stride_h - s.pad_top;
-        const int x =
-            phase.x + (at - line * p.by_in_w.divisor + phase.first_x) * s.stride_w - s.pad_left;
-        if (y >= s.in_h || x >= s.in_w) return;
-        to = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
-      }
-      sum = sum + finish_data(p, to * channels + to_column, finished.at(row, column));
-    });
-    if (!p.partials) return;
-    // The sums of the columns, group of rows by group.
-    __syncthreads();
-    auto* parts = reinterpret_cast<float4*>(shared);
-    parts[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x >= SumsTile<n>::fours || !real) return;
-#pragma unroll
-    for (int group = 1; group < SumsTile<n>::together; ++group)
-      sum = sum + parts[group * SumsTile<n>::fours + threadIdx.x];
-    store4(p.partials + static_cast<std::int64_t>(tile_row) * channels + to_column, sum);
+    finish_packed_data<n>(p, phase, place, finished);
   } else {
-    float* const to = p.partials + split * p.partial_stride + to_column;
-    finished.template each<1>([&](int row) {
+    const int channels = static_cast<int>(p.by_channels.divisor);
+    const int column = finished.column(), f = n0 + column;
+    if (f >= p.shape.filters) return;
+    float* const to = p.partials + place.split * p.partial_stride + f;
+    finished.template each<4>(packed_rows, [&](int row) {
       int tap, c;
-      if (!place(row, tap, c)) return;
+      if (!locate(row, tap, c)) return;
       const float4 v = finished.at(row, column);
-      if (M::overflows && !isfinite(v.x + v.y + v.z + v.w)) p.state->bad = 1;
-      if (c < channels) store4(to + static_cast<std::int64_t>(tap * channels + c) * s.filters, v);
+      check_range<M>(p, v);
+      if (c < channels)
+        store4(to + static_cast<std::int64_t>(tap * channels + c) * p.shape.filters, v);
     });
   }
+  if (finished.blocks > 1) cluster_barrier();  // the others may still read this block's sums
 }
+
+// Shared memory of a tile's sums and of what the sums of its columns take.
+template <int n>
+constexpr int packed_sums_bytes = PackedSums<n>::bytes + 16 * packed_threads;
 
 }  // namespace sweetspot::engine::cuda

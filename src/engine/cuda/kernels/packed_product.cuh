@@ -86,22 +86,19 @@ __device__ void run_packed(const GemmPart& p, const Phase& phase, int m0, int n0
 template <class M, GemmKind kind, int n, int terms>
 __global__ void __launch_bounds__(packed_threads, 2)
     packed_kernel(const __grid_constant__ GemmPart p) {
-  static_assert(SumsTile<n>::bytes <= packed_shared_bytes<n>);
+  static_assert(packed_sums_bytes<n> <= packed_shared_bytes<n>);
   extern __shared__ __align__(1024) unsigned char lines[];
   constexpr bool bf16 = M::is_bf16();
   const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(lines));
   float sums[n / 2] = {};
-  const int rest = p.by_tiles_n.quotient(blockIdx.x), tile_n = blockIdx.x - rest * p.tiles_n;
-  int split = p.by_tiles_m.quotient(rest);
-  const int tile_m = rest - split * p.tiles_m, m0 = tile_m * packed_rows, n0 = tile_n * n;
-  int which = 0;
-  if (kind == GemmKind::data && p.phases > 1) which = split / p.splits, split -= which * p.splits;
+  const PackedPlace place(p, kind == GemmKind::data);
+  const int m0 = place.tile_m * packed_rows, n0 = place.tile_n * n;
   const ConvShape& s = p.shape;
-  const Phase phase(p, which);
+  const Phase phase(p, place.which);
   const int depth = kind == GemmKind::forward ? s.kernel_h * s.kernel_w * s.channels
                     : kind == GemmKind::data  ? phase.depth(p)
                                               : p.count * static_cast<int>(p.by_out.divisor);
-  const int begin = min(split * p.split_depth, depth);
+  const int begin = min(place.split * p.split_depth, depth);
   const int end = p.splits > 1 ? min(begin + p.split_depth, depth) : depth;
   wait_for_predecessor();
   const auto run = [&](auto which_terms) {
@@ -110,13 +107,8 @@ __global__ void __launch_bounds__(packed_threads, 2)
   if constexpr (terms == 2) run(TwoTerms{});
   if constexpr (terms == 3) run(SmallOfThreeTerms{});
   if constexpr (terms != 2) run(OneTerm{});
-  const int tile = (which * p.tiles_m + tile_m) * p.tiles_n + tile_n;
-  if (kind != GemmKind::weights && p.splits > 1 &&
-      !gather_splits<n / 8, packed_threads>(p, tile, split,
-                                            reinterpret_cast<float4(&)[n / 8]>(sums)))
-    return;
-  finish_packed<M, kind, n>(p, phase, which * p.tiles_m + tile_m, m0, n0, split,
-                            reinterpret_cast<float*>(lines), sums, [&](int row, int& tap, int& c) {
+  finish_packed<M, kind, n>(p, phase, place, reinterpret_cast<float*>(lines), sums,
+                            [&](int row, int& tap, int& c) {
                               tap = p.by_packed_channels.quotient(m0 + row);
                               c = m0 + row - tap * s.channels;
                               return tap < s.kernel_h * s.kernel_w;
@@ -129,8 +121,7 @@ cudaError_t launch_packed_as(const GemmPart& p, cudaStream_t stream) {
   constexpr int bytes = packed_shared_bytes<n>;
   static const cudaError_t allowed = allow_shared_memory(kernel, bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, packed_threads, bytes, stream,
-                p);
+  return launch_tiles(kernel, p, packed_threads, bytes, stream, p);
 }
 template <class M, int terms>
 cudaError_t launch_packed_with(const GemmPart& p, int columns, cudaStream_t stream) {

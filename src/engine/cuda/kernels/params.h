@@ -122,11 +122,13 @@ constexpr std::uint8_t no_gradient = 255;
 
 enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency
-// dominates. Blocks of 256×32 and 128×64: for large ones. `large`, 128×128: if enough of them fill
-// the chip, each warp with 64×32 outputs. `on_chip`: samples and weights entirely in shared memory
-// (on_chip.cuh). `packed`: 128 rows of operands that are packed in memory (packed_product.cuh);
-// `tma`: the same, copied by the tensor memory accelerator (tma_product.cuh).
-enum class TileKind : int { small, tall, wide, large, on_chip, packed, tma };
+// dominates. `middle`, 64×64, the depth divided in two: if larger ones would leave multiprocessors
+// with one block, which waits for its loads. Blocks of 256×32 and 128×64: for large batches.
+// `large`, 128×128: if enough of them fill the chip, each warp with 64×32 outputs. `on_chip`:
+// samples and weights entirely in shared memory (on_chip.cuh). `packed`: 128 rows of operands that
+// are packed in memory (packed_product.cuh); `tma`: the same, copied by the tensor memory
+// accelerator (tma_product.cuh).
+enum class TileKind : int { small, middle, tall, wide, large, on_chip, packed, tma };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -164,7 +166,9 @@ struct GemmPart {
   std::int64_t slice_stride;
   // Or, with small and large tiles: the last split of a tile to arrive adds and finishes it.
   std::uint32_t* tickets;  // one per tile, zero between launches; null: none
-  float* partials;         // splits × partial_stride: kernel, then bias
+  // Or, with small and packed tiles: a cluster of blocks has the splits of a tile and finishes it.
+  bool clustered;
+  float* partials;  // splits × partial_stride: kernel, then bias
   std::int64_t partial_stride;
   StepState* state;  // of the weight gradient: set if it is not finite
   DropoutMask dropout;
@@ -176,9 +180,11 @@ struct GemmPart {
   std::int64_t input_term, gradient_term, operand_term;
 };
 
+constexpr int most_cluster_blocks = 8;  // every GPU with clusters has as many
+
 // Whether it has its own launch and kernel.
 inline bool runs_alone(const GemmPart& part) {
-  return part.tile == TileKind::large || part.tickets;
+  return part.tile == TileKind::large || part.tickets || part.clustered;
 }
 
 // The concurrent products of one backward launch: an input gradient, and up to two weight

@@ -27,7 +27,7 @@ struct TmaTile {
   static constexpr int blocks = terms == 1 && n <= 128 ? 2 : 1;
   static constexpr int stages = (blocks == 2 ? 100 : 200) * 1024 / stage_bytes;
   static constexpr int bytes = stages * stage_bytes;
-  static_assert(stages >= 2 && SumsTile<n>::bytes <= bytes);
+  static_assert(stages >= 2 && packed_sums_bytes<n> <= bytes);
 };
 
 // Where in the depth a stage is: a tap, and a piece of its channels or filters.
@@ -109,6 +109,28 @@ struct TmaSource {
     }
   }
 
+  // The kernel of this tile's stages, into the L2 cache, by one warp.
+  __device__ void prefetch(int begin, int end) const {
+    const ConvShape& s = product.part.shape;
+    const bool forward = kind == GemmKind::forward;
+    const int pieces = stages_of_tap(forward ? s.channels : s.filters);
+    const int taps_x = forward ? s.kernel_w : phase.taps_x;
+    for (int i = begin + static_cast<int>(threadIdx.x % 32); i < end; i += 32) {
+      const StagePlace place(i, pieces, taps_x < 1 ? 1 : taps_x);
+#pragma unroll
+      for (int t = 0; t < terms; ++t) {
+        if constexpr (kind == GemmKind::forward) {
+#pragma unroll
+          for (int j = 0; j < Tile::panels; ++j)
+            prefetch_box(product.right[t], n0 + 64 * j,
+                         place.tap * s.channels + place.piece * tma_depth);
+        } else {
+          prefetch_box(product.right[t], place.piece * tma_depth, n0, tap_of(place));
+        }
+      }
+    }
+  }
+
  private:
   // Positions of the input under a tap, from row m of the flat matrix or from `at` on.
   __device__ void patches(std::uint32_t to, int t, std::uint32_t barrier, int piece, int m,
@@ -140,11 +162,13 @@ struct TmaSource {
   }
   __device__ void kernel_columns(std::uint32_t to, int t, std::uint32_t barrier,
                                  const StagePlace& place) const {
+    copy_box(right(to, t), product.right[t], barrier, place.piece * tma_depth, n0, tap_of(place));
+  }
+  // Of the input gradient.
+  __device__ int tap_of(const StagePlace& place) const {
     const ConvShape& s = product.part.shape;
-    int tap = place.tap;
-    if (product.part.phases > 1)
-      tap = (phase.y + place.ky * s.stride_h) * s.kernel_w + phase.x + place.kx * s.stride_w;
-    copy_box(right(to, t), product.right[t], barrier, place.piece * tma_depth, n0, tap);
+    if (product.part.phases == 1) return place.tap;
+    return (phase.y + place.ky * s.stride_h) * s.kernel_w + phase.x + place.kx * s.stride_w;
   }
   __device__ static std::uint32_t right(std::uint32_t to, int t) {
     return to + terms * Tile::left_bytes + t * Tile::right_bytes;
@@ -183,19 +207,16 @@ __global__ void __launch_bounds__(tma_threads, TmaTile<kind, n, terms>::blocks)
   const std::uint32_t shared = shared_address(lines);
   const auto full = [&](int slot) { return shared_address(barriers + slot); };
   const auto empty = [&](int slot) { return shared_address(barriers + stages + slot); };
-  const int rest = p.by_tiles_n.quotient(blockIdx.x), tile_n = blockIdx.x - rest * p.tiles_n;
-  int split = p.by_tiles_m.quotient(rest);
-  const int tile_m = rest - split * p.tiles_m, m0 = tile_m * packed_rows, n0 = tile_n * n;
-  int which = 0;
-  if (kind == GemmKind::data && p.phases > 1) which = split / p.splits, split -= which * p.splits;
-  const Phase phase(p, which);
+  const PackedPlace place(p, kind == GemmKind::data);
+  const int m0 = place.tile_m * packed_rows, n0 = place.tile_n * n;
+  const Phase phase(p, place.which);
   const int of_tap = kind == GemmKind::forward ? s.channels : s.filters;
   const int pieces = stages_of_tap(of_tap);
   const int depth = kind == GemmKind::forward ? s.kernel_h * s.kernel_w * pieces
                     : kind == GemmKind::data
                         ? phase.taps_y * phase.taps_x * pieces
                         : stages_of_tap(p.count * static_cast<int>(p.by_out.divisor));
-  const int begin = min(split * p.split_depth, depth);
+  const int begin = min(place.split * p.split_depth, depth);
   const int end = p.splits > 1 ? min(begin + p.split_depth, depth) : depth;
   constexpr int multiplying_warps = packed_threads / 32;
   if (threadIdx.x == 0) {
@@ -204,22 +225,23 @@ __global__ void __launch_bounds__(tma_threads, TmaTile<kind, n, terms>::blocks)
     barriers_started();
   }
   __syncthreads();
-  wait_for_predecessor();
-
   if (threadIdx.x >= packed_threads) {
+    const TmaSource<kind, n, terms> source{product, phase, place.which, m0, n0};
+    if (kind != GemmKind::weights && product.few_blocks) source.prefetch(begin, end);
+    wait_for_predecessor();
     if (threadIdx.x == packed_threads) {
       int i = 0;
-      TmaSource<kind, n, terms>{product, phase, which, m0, n0}.fill(
-          begin, end, [&](const auto& copy) {
-            const int slot = i % stages, round = i / stages;
-            if (round > 0) await(empty(slot), (round - 1) & 1);
-            arrive_expecting(full(slot), Tile::copied_bytes);
-            copy(shared + slot * Tile::stage_bytes, full(slot));
-            ++i;
-          });
+      source.fill(begin, end, [&](const auto& copy) {
+        const int slot = i % stages, round = i / stages;
+        if (round > 0) await(empty(slot), (round - 1) & 1);
+        arrive_expecting(full(slot), Tile::copied_bytes);
+        copy(shared + slot * Tile::stage_bytes, full(slot));
+        ++i;
+      });
     }
     return;  // a block's barriers do not wait for threads that have ended
   }
+  wait_for_predecessor();
 
   // Zeros that the compiler cannot move between the products, which would then wait for each other.
   float sums[n / 2];
@@ -237,14 +259,9 @@ __global__ void __launch_bounds__(tma_threads, TmaTile<kind, n, terms>::blocks)
   wgmma_wait<0>();
   __syncthreads();
 
-  const int tile = (which * p.tiles_m + tile_m) * p.tiles_n + tile_n;
-  if (kind != GemmKind::weights && p.splits > 1 &&
-      !gather_splits<n / 8, packed_threads>(p, tile, split,
-                                            reinterpret_cast<float4(&)[n / 8]>(sums)))
-    return;
   const int channel_pieces = stages_of_tap(s.channels);
-  finish_packed<M, kind, n>(p, phase, which * p.tiles_m + tile_m, m0, n0, split,
-                            reinterpret_cast<float*>(lines), sums, [&](int row, int& tap, int& c) {
+  finish_packed<M, kind, n>(p, phase, place, reinterpret_cast<float*>(lines), sums,
+                            [&](int row, int& tap, int& c) {
                               const int panel = (m0 + row) / 64;
                               tap = panel / channel_pieces;
                               c = (panel - tap * channel_pieces) * 64 + row % 64;
@@ -258,12 +275,12 @@ cudaError_t launch_tma_as(const GemmPart& p, cudaStream_t stream) {
   using Tile = TmaTile<kind, n, terms>;
   static const cudaError_t allowed = allow_shared_memory(kernel, Tile::bytes);
   if (allowed != cudaSuccess) return allowed;
-  TmaProduct product{p};
+  const int blocks = p.phases * p.tiles_m * p.tiles_n * p.splits;
+  TmaProduct product{p, blocks <= 2 * current_chip().multiprocessors};
   if (const cudaError_t error = map_operands(product, n, terms, !M::is_bf16());
       error != cudaSuccess)
     return error;
-  return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, tma_threads, Tile::bytes,
-                stream, product);
+  return launch_tiles(kernel, p, tma_threads, Tile::bytes, stream, product);
 }
 template <class M, int terms>
 cudaError_t launch_tma_with(const GemmPart& p, int columns, cudaStream_t stream) {

@@ -49,15 +49,9 @@ class PackedProduct final : public ProductOp {
     const auto choose = [&](const PackedSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
     };
-    const auto claim_scratch = [&](const PackedTiles& choice, const PackedSize& size) {
-      const TileChoice::Scratch scratch = choice.scratch(size);
-      planner.claim_scratch(scratch.bytes, scratch.tickets);
-    };
     forward_ = choose(sizes.forward);
-    if (!few_channels_) claim_scratch(forward_, sizes.forward);
     if (!planner.training()) return;
     data_ = choose(sizes.data);
-    if (wants_input_gradient) claim_scratch(data_, sizes.data);
     if (in_->gradient_sum_slices > 0 && wants_input_gradient)
       tile_sums_ = planner.claim(static_cast<core::Bytes>(tile_rows(sizes.data)) *
                                  static_cast<core::Bytes>(channels_) * sizeof(float));
@@ -235,7 +229,7 @@ class PackedProduct final : public ProductOp {
     part.tile = choice.tma ? TileKind::tma : TileKind::packed;
     part.tiles_m = choice.tiles_m(size), part.tiles_n = tiles(size.columns, choice.columns);
     part.splits = choice.splits, part.split_depth = choice.split_depth;
-    part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
+    part.clustered = choice.splits > 1 && !size.weights, part.state = pass.state;
     part.packed_input = packed_input(pass), part.input_term = input_term();
     part.packed_gradient = out_->gradient_terms.terms > 0 ? pass.at<std::uint16_t>(out_->gradient)
                                                           : packed_gradient(pass);

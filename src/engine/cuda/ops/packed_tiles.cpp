@@ -19,9 +19,10 @@ constexpr PackedShape packed_shapes[] = {{128, 900}, {96, 780}, {64, 600}, {32, 
 double end_clocks(int columns) { return 2000 + 18.0 * columns; }
 // The factor for several terms.
 double times(Math math) { return math == Math::fp32 ? 5.2 : math == Math::tf32 ? 2.4 : 1; }
-constexpr double across = 1.25;                // for operands transposed along the depth
-constexpr double bytes_a_clock = 2400;         // of the chip
-constexpr double gathered_bytes_a_clock = 40;  // of a block that adds splits
+constexpr double across = 1.25;         // for operands transposed along the depth
+constexpr double bytes_a_clock = 2400;  // of the chip
+// A cluster that adds its splits.
+constexpr double cluster_clocks = 600, cluster_bytes_a_clock = 40;
 constexpr double launch_clocks = 6000;
 
 // With copies by the tensor memory accelerator, operands of one term and of two; narrow tiles of
@@ -49,7 +50,9 @@ double clocks(const Chip& chip, const PackedSize& size, Math math, const PackedT
   const double block = stages * stage_clocks + end;
   const std::int64_t blocks = blocks_of(size, choice) * choice.splits;
   const int together = choice.tma ? tma_blocks(choice.columns, math) : 2;
-  const std::int64_t at_once = together * chip.multiprocessors, rest = blocks % at_once;
+  const bool clustered = choice.splits > 1 && !size.weights;
+  const std::int64_t at_once = clustered_at_once(chip, clustered ? choice.splits : 1, together);
+  const std::int64_t rest = blocks % at_once;
   // A block alone on its multiprocessor waits for its loads.
   constexpr double alone = 1.3;
   const double last = rest == 0 ? 0 : together == 1 ? 1 : rest <= chip.multiprocessors ? alone : 2;
@@ -58,7 +61,7 @@ double clocks(const Chip& chip, const PackedSize& size, Math math, const PackedT
   if (size.weights)  // which the update adds
     return all +
            choice.splits * 8.0 * static_cast<double>(size.rows * size.columns) / bytes_a_clock;
-  return all + (choice.splits + 1) * 4.0 * packed_rows * choice.columns / gathered_bytes_a_clock;
+  return all + cluster_clocks + 4.0 * packed_rows * choice.columns / cluster_bytes_a_clock;
 }
 
 double packing_clocks(double elements, Math math, double bytes_read) {
@@ -82,18 +85,10 @@ double share_of_taps(const ConvShape& s) {
 
 }  // namespace
 
-TileChoice::Scratch PackedTiles::scratch(const PackedSize& size) const {
-  if (splits == 1) return {};
-  const auto tiles = static_cast<int>(blocks_of(size, *this));
-  return {static_cast<core::Bytes>(tiles) *
-              static_cast<core::Bytes>(splits * packed_rows * columns) * sizeof(float),
-          tiles};
-}
-
 PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math math) {
   PackedTiles best;
   const auto consider = [&](bool tma, int columns, double stage_clocks, double end) {
-    const int most = size.weights ? 4 * chip.multiprocessors : 16;
+    const int most = size.weights ? 4 * chip.multiprocessors : most_cluster_blocks;
     const std::int64_t depth = tma ? size.copied_stages : size.depth;
     const int stage = tma ? 1 : packed_stage;
     for (int wanted = 1; wanted <= most; wanted += wanted < 8 ? 1 : wanted / 8) {
@@ -101,6 +96,7 @@ PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math m
       now.split_depth = tiles(tiles(depth, wanted), stage) * stage;
       now.splits = tiles(depth, now.split_depth);
       if (now.splits > 1 && now.split_depth < 4 * stage) break;
+      if (!size.weights && !clusters(now.splits)) continue;
       now.clocks = clocks(chip, size, math, now, stage_clocks, end);
       if (best.clocks == 0 || now.clocks < best.clocks) best = now;
     }

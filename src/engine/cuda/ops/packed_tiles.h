@@ -17,7 +17,6 @@ struct PackedTiles {
   int tiles_m(const PackedSize& size) const {
     return tiles(tma ? size.copied_rows : size.rows, packed_rows);
   }
-  TileChoice::Scratch scratch(const PackedSize& size) const;
 };
 PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math math);
 

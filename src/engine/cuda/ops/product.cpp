@@ -247,7 +247,9 @@ class Product final : public ProductOp {
     part.tile = choice.tile, part.splits = choice.splits, part.split_depth = choice.split_depth;
     part.tiles_m = tiles(size.rows, tile_rows(choice.tile));
     part.tiles_n = tiles(size.columns, tile_columns(choice.tile));
-    if (choice.splits > 1) part.slices = pass.scratch, part.tickets = pass.tickets;
+    part.clustered = choice.clustered;
+    if (choice.splits > 1 && !choice.clustered)
+      part.slices = pass.scratch, part.tickets = pass.tickets;
   }
 
   // A small batch has few tiles: the depth is divided too, and the reader of the result adds it.

@@ -15,11 +15,16 @@ struct Shape {
 constexpr Shape shapes[] = {{TileKind::large, 128, 128, 1.0},
                             {TileKind::wide, 128, 64, 0.83},
                             {TileKind::tall, 256, 32, 0.5},
+                            {TileKind::middle, 64, 64, 0.75},
                             {TileKind::small, 32, 32, 0.35}};
 const Shape& shape_of(TileKind tile) { return *std::ranges::find(shapes, tile, &Shape::kind); }
 
 constexpr int stage = 32, small_stage = 128;  // of depth; the small tile's are long
-int stage_of(const Shape& shape) { return shape.kind == TileKind::small ? small_stage : stage; }
+int stage_of(const Shape& shape) {
+  return shape.kind == TileKind::small    ? small_stage
+         : shape.kind == TileKind::middle ? 2 * stage
+                                          : stage;
+}
 constexpr double unit = 128 * 128 * stage;  // multiplications of a stage of the large tile
 
 std::int64_t blocks_of(const ProductSize& size, const Shape& shape) {
@@ -50,41 +55,58 @@ double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int s
 }
 
 bool possible(const ProductSize& size, const Shape& shape) {
-  return shape.kind != TileKind::tall || (!size.dense && !size.weights);
+  if (shape.kind == TileKind::tall) return !size.dense && !size.weights;
+  return shape.kind != TileKind::middle || !size.weights;
 }
 
-template <class Overhead>
+template <class... Gathering>
 TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, Math math,
-                    Overhead overhead) {
+                    const Gathering&... ways) {
   TileChoice best;
   double least = 0;
-  const auto consider = [&](const Shape& shape, Math speeds) {
+  const auto consider = [&](const Shape& shape, Math speeds, const auto& way) {
     if (!possible(size, shape)) return;
     const int step = stage_of(shape);
     for (int wanted = 1; wanted <= most_splits; wanted += wanted < 8 ? 1 : wanted / 8) {
       const int depth = tiles(tiles(size.depth, wanted), step) * step;
       const int splits = tiles(size.depth, depth);
+      if (splits > 1 && !way.allows(shape, splits, depth)) continue;
       // More blocks than run at once only add partial sums.
-      if (splits > 1 && (!overhead.allows(shape, depth) ||
-                         blocks_of(size, shape) * splits > overhead.rounds * chip.multiprocessors))
-        break;
-      const double now = cost(chip, size, shape, splits, speeds) + overhead(shape, splits);
+      if (splits > 1 && blocks_of(size, shape) * splits > way.most_blocks(splits)) break;
+      const double now = cost(chip, size, shape, splits, speeds) + way(shape, splits);
       if (least != 0 && now >= least) continue;
       least = now;
-      best = {shape.kind, splits, depth};
+      best = {shape.kind, splits, depth, splits > 1 && way.clustered};
     }
   };
-  for (const Shape& shape : shapes) consider(shape, math);
+  for (const Shape& shape : shapes) (consider(shape, math, ways), ...);
   // Few blocks wait for their loads, in every precision: fp32 needs as many splits as the others.
   least = 0;
-  consider(shape_of(best.tile), Math::tf32);
+  const Shape& chosen = shape_of(best.tile);
+  (consider(chosen, Math::tf32, ways), ...);
   return best;
 }
 
+// The blocks of a cluster add their splits. Clusters start when all of their blocks fit: only
+// one round of them comes in time.
+struct GatheredByClusters {
+  static constexpr bool clustered = true;
+  Chip chip;
+  std::int64_t most_blocks(int splits) const { return clustered_at_once(chip, splits, 1); }
+  bool allows(const Shape& shape, int splits, int depth) const {
+    return chip.warpgroups && shape.kind == TileKind::small && clusters(splits) &&
+           depth >= small_stage;
+  }
+  double operator()(const Shape&, int splits) const {
+    return splits > 1 ? (0.5 + 0.03 * splits) * unit : 0;
+  }
+};
 // The last of a tile's blocks reads what all have written.
 struct GatheredByTheLast {
-  static constexpr int rounds = 2;  // of blocks, at most
-  bool allows(const Shape& shape, int depth) const {
+  static constexpr bool clustered = false;
+  Chip chip;
+  std::int64_t most_blocks(int) const { return 2 * chip.multiprocessors; }
+  bool allows(const Shape& shape, int, int depth) const {
     return shape.kind == TileKind::small ? depth >= small_stage
                                          : shape.kind == TileKind::large && depth >= 4 * stage;
   }
@@ -94,9 +116,11 @@ struct GatheredByTheLast {
 };
 // The update reads them all, with the whole chip.
 struct GatheredByTheUpdate {
-  static constexpr int rounds = 8;
+  static constexpr bool clustered = false;
+  Chip chip;
   double floats;  // of the gradient
-  bool allows(const Shape& shape, int depth) const {
+  std::int64_t most_blocks(int) const { return 8 * chip.multiprocessors; }
+  bool allows(const Shape& shape, int, int depth) const {
     return depth >= (shape.kind == TileKind::small ? small_stage : 4 * stage);
   }
   double operator()(const Shape&, int splits) const { return 2.0 * splits * floats; }
@@ -113,11 +137,17 @@ bool shares_a_launch(const Chip& chip, const ProductSize& size) {
 
 int enough_blocks(const Chip& chip) { return chip.multiprocessors * 5 / 11; }
 
+bool clusters(int splits) { return splits <= most_cluster_blocks && splits != 5 && splits != 7; }
+int clustered_at_once(const Chip& chip, int cluster, int together) {
+  const int usable = cluster > 2 ? chip.multiprocessors * 10 / 11 : chip.multiprocessors;
+  return usable * together / cluster * cluster;
+}
+
 int tile_rows(TileKind tile) { return shape_of(tile).rows; }
 int tile_columns(TileKind tile) { return shape_of(tile).columns; }
 
 TileChoice::Scratch TileChoice::scratch(const ProductSize& size) const {
-  if (splits == 1) return {};
+  if (splits == 1 || clustered) return {};
   const int count =
       size.phases * tiles(size.rows, tile_rows(tile)) * tiles(size.columns, tile_columns(tile));
   return {static_cast<core::Bytes>(count) * static_cast<core::Bytes>(splits) *
@@ -133,14 +163,19 @@ TileChoice choose_tiles(const Chip& chip, const ProductSize& size, Math math) {
     const int enough = math == Math::fp32 ? 2 * chip.multiprocessors : enough_blocks(chip);
     if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough)
       return {TileKind::wide, 1, 1};
-    const std::int64_t small = blocks_of(size, shape_of(TileKind::small));
-    const auto splits = static_cast<int>(std::clamp<std::int64_t>(
-        chip.multiprocessors / small, 1, std::max<std::int64_t>(1, size.depth / small_stage)));
-    const int depth = tiles(tiles(size.depth, splits), small_stage) * small_stage;
-    return {TileKind::small, tiles(size.depth, depth), depth};
+    const Shape& small = shape_of(TileKind::small);
+    const std::int64_t most = std::max<std::int64_t>(1, size.depth / small_stage);
+    // A cluster is so much faster to add splits that each may have a few stages.
+    const bool clustered = chip.warpgroups && most <= 4 * most_cluster_blocks;
+    const auto wanted = static_cast<int>(std::clamp<std::int64_t>(
+        chip.multiprocessors / blocks_of(size, small), 1,
+        clustered ? std::min<std::int64_t>(most, most_cluster_blocks) : most));
+    const int depth = tiles(tiles(size.depth, wanted), small_stage) * small_stage;
+    const int splits = tiles(size.depth, depth);
+    return {TileKind::small, splits, depth, splits > 1 && clustered};
   }
   constexpr int most_splits = 32;
-  return cheapest(chip, size, most_splits, math, GatheredByTheLast{});
+  return cheapest(chip, size, most_splits, math, GatheredByClusters{chip}, GatheredByTheLast{chip});
 }
 
 double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
@@ -149,15 +184,16 @@ double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoi
   const double rate = math == Math::fp32 ? 80 : math == Math::tf32 ? 245 : 360;
   const double floats = static_cast<double>(size.rows * size.columns);
   const Shape& shape = shape_of(choice.tile);
-  const double added = size.weights ? GatheredByTheUpdate{floats}(shape, choice.splits)
-                                    : GatheredByTheLast{}(shape, choice.splits);
+  const double added = size.weights       ? GatheredByTheUpdate{chip, floats}(shape, choice.splits)
+                       : choice.clustered ? GatheredByClusters{chip}(shape, choice.splits)
+                                          : GatheredByTheLast{chip}(shape, choice.splits);
   return (cost(chip, size, shape, choice.splits, math) + added) / rate;
 }
 
 TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size, Math math) {
   if (!shares_a_launch(chip, size))
     return cheapest(chip, size, 2 * chip.multiprocessors, math,
-                    GatheredByTheUpdate{static_cast<double>(size.rows * size.columns)});
+                    GatheredByTheUpdate{chip, static_cast<double>(size.rows * size.columns)});
   // Each split does at least four stages, or one of the small tile's long ones, so that writing and
   // adding its partial sum stays cheap compared with computing it.
   const auto choose = [&](TileKind tile, int depth_stage, int stages) {

@@ -37,10 +37,18 @@ struct ProductSize {
   bool weights = false;  // the weight gradient
 };
 
+// Whether splits can be the blocks of a cluster. Five or seven leave too many multiprocessors idle.
+bool clusters(int splits);
+// Of blocks that run at once, `together` on each multiprocessor, in clusters of this size: clusters
+// of more than two do not fill the groups of multiprocessors that they must stay within. 120 of 132
+// were seen on an H200.
+int clustered_at_once(const Chip& chip, int cluster, int together);
+
 struct TileChoice {
   TileKind tile = TileKind::small;
   int splits = 1, split_depth = 1;
-  // What the splits are written to before they are added.
+  bool clustered = false;  // the blocks of a cluster have the splits of a tile
+  // What the splits are written to before they are added, if they are not clustered.
   struct Scratch {
     core::Bytes bytes = 0;
     int tickets = 0;
