@@ -111,7 +111,7 @@ class Product final : public ProductOp {
   std::string method() const override {
     return product_method(shape_, relu_, dropout_.has_value()) +
            (few_channels_ || few_weights_ ? ", few channels" : "") +
-           (few_filters_ ? ", few filters" : "");
+           (few_filters_ || few_filters_data_ || few_filters_weights_ ? ", few filters" : "");
   }
 
   void claim(Planner& planner) override {
@@ -125,7 +125,8 @@ class Product final : public ProductOp {
     // In fp32 slices of the gradient must not bring a product on chip that is slower there.
     if (planner.math() == Math::fp32) out_->sliceable &= gradient_stays_on_chip(count);
     data_ = choose_tiles(chip_, data_size(count), planner.math());
-    if (wants_input_gradient) claim_scratch(planner, data_, data_size(count));
+    few_filters_data_ = wants_input_gradient && runs_few_filters_data(count, planner.math());
+    if (wants_input_gradient && !few_filters_data_) claim_scratch(planner, data_, data_size(count));
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
     // The head blocks the gradient wherever its finished value is zero.
@@ -134,7 +135,8 @@ class Product final : public ProductOp {
     choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch(), planner.math());
     few_weights_ =
         runs_few_channels_weights(chip_, shape_, *in_, planner.micro_batch(), planner.math());
-    if (few_weights_)
+    few_filters_weights_ = !few_weights_ && runs_few_filters_weights(count, planner.math());
+    if (few_weights_ || few_filters_weights_)
       choice_.splits = few_weights(static_cast<int>(planner.micro_batch()), planner.math()).splits;
     partials_.weights = weights_.kernel;
     partials_.floats =
@@ -201,6 +203,8 @@ class Product final : public ProductOp {
     undo_function(pass);
     if (wants_input_gradient && runs_few_channels_gradient(shape_, *in_, *out_, pass.math, false)) {
       run_few_channels_gradient(shape_, weights_, *in_, *out_, common(pass).code, pass);
+    } else if (few_filters_data_) {
+      run_few_filters_data(pass);
     } else if (wants_input_gradient) {
       GemmPart part = common(pass);
       part.kind = GemmKind::data;
@@ -216,7 +220,7 @@ class Product final : public ProductOp {
     GemmPart part = common(pass);
     set_weight_gradient(part, choice_);
     part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
-    if (few_weights_) return run_few_weights(part, pass);
+    if (few_weights_ || few_filters_weights_) return run_few_weights(part, pass);
     pass.add(part);
     pass.flush();
   }
@@ -291,17 +295,59 @@ class Product final : public ProductOp {
         planner.claim(static_cast<core::Bytes>(slices * in_->gradient_stride) * sizeof(float));
   }
 
+  // Whether the input gradient with few filters has its own kernel.
+  FewChannels few_filters_data(int count, Math math) const {
+    FewChannels few = few_channels_part(swapped(shape_), out_->channels, count);
+    few.gradient = true, few.fp32 = math == Math::fp32;
+    return few;
+  }
+  bool runs_few_filters_data(std::int64_t count, Math math) const {
+    if (on_chip_supports(shape_) || out_->channels > most_few_filters || shape_.pool > 1 ||
+        shape_.stride_h > 1 || shape_.stride_w > 1 || shape_.positions() == 1 ||
+        !few_channels_products_support(swapped(shape_), out_->channels, math == Math::fp32))
+      return false;
+    const ProductSize plain = data_size(count);
+    constexpr double margin = 1.1;
+    return margin * few_channels_products_clocks(few_filters_data(static_cast<int>(count), math),
+                                                 chip_.multiprocessors) <
+           expected_clocks(chip_, plain, choose_tiles(chip_, plain, math), math);
+  }
+  void run_few_filters_data(Pass& pass) const {
+    pass.flush();
+    FewChannels few = few_filters_data(pass.count, pass.math);
+    few.input = pass.at(out_->gradient), few.weights = pass.weights + weights_.kernel;
+    few.let_through = common(pass).code, few.scale = in_->gradient_scale;
+    few.function = in_->gradient_function, few.known = pass.at(in_->value);
+    few.value = pass.at(in_->gradient), few.value_terms = in_->gradient_terms;
+    check(launch_few_channels_products(few, pass.stream), "a convolution's gradient");
+  }
+
+  // Whether the weight gradient with few filters has its own kernel.
+  bool runs_few_filters_weights(std::int64_t count, Math math) const {
+    if (on_chip_supports(shape_) || !few_filters_weights_support(shape_, out_->channels))
+      return false;
+    const ProductSize plain{
+        shape_.depth(), shape_.filters, count * shape_.positions(), dense(shape_), 1, true};
+    const FewChannelsWeights few = few_filters_weights_part(
+        shape_, out_->channels, static_cast<int>(count), chip_.multiprocessors, math == Math::fp32);
+    constexpr double margin = 1.1;
+    return margin * few_channels_weights_clocks(few, chip_.multiprocessors) <
+           expected_clocks(chip_, plain, choose_weight_tiles(chip_, plain, math), math);
+  }
   FewChannelsWeights few_weights(int count, Math math) const {
-    return few_channels_weights_part(shape_, in_->channels, count, chip_.multiprocessors,
-                                     math == Math::fp32);
+    const bool fp32 = math == Math::fp32;
+    return few_filters_weights_ ? few_filters_weights_part(shape_, out_->channels, count,
+                                                           chip_.multiprocessors, fp32)
+                                : few_channels_weights_part(shape_, in_->channels, count,
+                                                            chip_.multiprocessors, fp32);
   }
   void run_few_weights(const GemmPart& part, Pass& pass) const {
     pass.flush();
     const Aside aside(pass);
     FewChannelsWeights few = few_weights(pass.count, pass.math);
-    // A smaller batch has empty splits.
-    few.splits = choice_.splits, few.share = tiles(few.positions, few.splits);
+    divide_among(few, choice_.splits);
     few.input = part.input, few.gradient = part.gradient, few.code = part.code;
+    if (few.swapped) std::swap(few.input, few.gradient);
     few.partials = part.partials, few.partial_stride = part.partial_stride;
     few.bias = weights_.bias.has_value(), few.state = part.state;
     check(launch_few_channels_weights(few, pass.stream), "a convolution's weight gradient");
@@ -364,6 +410,7 @@ class Product final : public ProductOp {
   bool few_channels_;
   core::Bytes code_ = 0;
   bool coded_ = false, wide_slices_ = false, few_weights_ = false, few_filters_ = false;
+  bool few_filters_data_ = false, few_filters_weights_ = false;
   TileChoice forward_, data_;
   WeightGradient choice_;
   PartialGradients partials_;
