@@ -18,9 +18,10 @@ struct Gather {
   int full_h, full_w, channels;
   float* to;
 };
+// A sample's place takes three loads that depend on each other.
 __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__ Gather g) {
   wait_for_predecessor();
-  g.shares.each([&](int row, int c) {
+  const auto load = [&](int row, int c) {
     const int3 at = g.positions.of(row);
     const std::int64_t from =
         (std::int64_t{g.source.row(at.z)} * g.full_h * g.full_w + at.y * g.full_w + at.x) *
@@ -32,7 +33,10 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
       v[i] = c + i >= g.channels ? 0.f
              : g.source.bytes    ? g.source.bytes[from + i] * (1.f / 255)
                                  : g.source.floats[from + i];
-    store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), {v[0], v[1], v[2], v[3]});
+    return float4{v[0], v[1], v[2], v[3]};
+  };
+  g.shares.each(load, [&](int row, int c, float4 v) {
+    store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), v);
   });
 }
 
@@ -86,8 +90,6 @@ __global__ void __launch_bounds__(threads)
         w.few ? w.by_quads.quotient(static_cast<int>(i)) : static_cast<int>(i / w.quads);
     const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * w.quads);
     const std::uint32_t e = quad / 16 * 64 + quad % 16;
-    const uint4 words = dropout_words(d.mask, sample, e);
-    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
     const std::int64_t begin = sample * d.sample_floats;
     int at[4];
     float v[4], y[4] = {};
@@ -97,6 +99,8 @@ __global__ void __launch_bounds__(threads)
       v[k] = at[k] >= 0 ? d.from[begin + at[k]] : 0.f;
       if (w.g.function != Function::linear && at[k] >= 0) y[k] = w.g.value[begin + at[k]];
     }
+    const uint4 words = dropout_words(d.mask, sample, e);
+    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (at[k] < 0) continue;
@@ -169,12 +173,16 @@ __global__ void __launch_bounds__(threads) average_pool_kernel(const __grid_cons
   });
 }
 
-// A window that is the whole image: one block per sample, whose groups divide the positions.
-__global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_constant__ PoolRows r) {
-  __shared__ float4 sums[threads];
+// A window that is the whole image: blocks of a sample and some vectors of it, whose groups of
+// threads divide the positions.
+constexpr int plane_threads = 1024;
+__global__ void __launch_bounds__(plane_threads)
+    plane_mean_kernel(const __grid_constant__ PoolRows r) {
+  __shared__ float4 sums[plane_threads];
   wait_for_predecessor();
   const PoolPass& p = r.p;
-  const int columns = r.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int columns = r.shares.columns, groups = blockDim.x / columns;
+  const int group = threadIdx.x / columns;
   const int sample = blockIdx.x / r.shares.tiles, tile = blockIdx.x - sample * r.shares.tiles;
   const int vector = tile * columns + threadIdx.x - group * columns;
   const bool real = group < groups && vector < r.shares.vectors;
@@ -205,12 +213,14 @@ __device__ bool wins(float v, std::uint32_t place, float best, std::uint32_t bes
   return v > best || (v == best && !later);
 }
 template <class Places>
-__global__ void __launch_bounds__(threads) plane_max_kernel(const __grid_constant__ PoolRows r) {
-  __shared__ float4 values[threads];
-  __shared__ uint4 places[threads];
+__global__ void __launch_bounds__(plane_threads)
+    plane_max_kernel(const __grid_constant__ PoolRows r) {
+  __shared__ float4 values[plane_threads];
+  __shared__ uint4 places[plane_threads];
   wait_for_predecessor();
   const PoolPass& p = r.p;
-  const int columns = r.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int columns = r.shares.columns, groups = blockDim.x / columns;
+  const int group = threadIdx.x / columns;
   const int sample = blockIdx.x / r.shares.tiles, tile = blockIdx.x - sample * r.shares.tiles;
   const int vector = tile * columns + threadIdx.x - group * columns;
   const bool real = group < groups && vector < r.shares.vectors;
@@ -294,10 +304,54 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+// The mean of a whole image, backward.
+struct PlaneRows {
+  PoolPass p;
+  RowShares shares;
+  Divider by_positions;
+};
+__global__ void __launch_bounds__(threads)
+    plane_mean_backward_kernel(const __grid_constant__ PlaneRows r) {
+  wait_for_predecessor();
+  const PoolPass& p = r.p;
+  const float share = 1 / static_cast<float>(p.in_h * p.in_w);
+  const auto load = [&](int row, int c) {
+    const float4 g =
+        load4(p.from + std::int64_t{r.by_positions.quotient(row)} * p.padded + c) * share;
+    return p.function == Function::linear
+               ? g
+               : through_activation(p.function, load4(p.value + std::int64_t{row} * p.padded + c),
+                                    g);
+  };
+  r.shares.each(
+      load, [&](int row, int c, float4 v) { store4(p.to + std::int64_t{row} * p.padded + c, v); });
+}
+
 PoolRows pool_rows(const PoolPass& p, int height, int width) {
   return {p, RowShares(std::int64_t{p.count} * height * width, p.padded), Positions(height, width),
           Divider(static_cast<std::uint32_t>(p.stride_h)),
           Divider(static_cast<std::uint32_t>(p.stride_w))};
+}
+
+bool whole_plane(const PoolPass& p) {
+  return p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1;
+}
+
+// As many threads as there are positions for, each with at most a few, in blocks of fewer vectors
+// where positions are many; but at least two vectors, a sector of memory.
+cudaError_t launch_plane(PoolRows r, cudaStream_t stream) {
+  constexpr int positions_each = 4, least_columns = 2;
+  const int positions = r.p.in_h * r.p.in_w;
+  int block = threads;
+  const auto many = [&] { return positions > positions_each * (block / r.shares.columns); };
+  while (block < plane_threads && many()) block *= 2;
+  while (r.shares.columns >= 2 * least_columns && many())
+    r.shares.columns = (r.shares.columns + 1) / 2;
+  r.shares.tiles = (r.shares.vectors + r.shares.columns - 1) / r.shares.columns;
+  return launch(!r.p.max            ? plane_mean_kernel
+                : r.p.wide_places() ? plane_max_kernel<uint4>
+                                    : plane_max_kernel<ushort4>,
+                r.p.count * r.shares.tiles, block, 0, stream, r);
 }
 
 }  // namespace
@@ -311,7 +365,8 @@ cudaError_t launch_gather(const Source& source, int count, int full_h, int full_
                  full_w,
                  channels,
                  to};
-  return launch(gather_kernel, g.shares.blocks(), threads, 0, stream, g);
+  return launch(gather_kernel, g.shares.fewer_blocks(current_chip().multiprocessors), threads, 0,
+                stream, g);
 }
 cudaError_t launch_activation(const Elementwise& e, cudaStream_t stream) {
   return launch(activation_kernel, blocks_for(e.count / 4), threads, 0, stream, e);
@@ -338,12 +393,7 @@ cudaError_t launch_dropout_gradient(const DropoutGradient& g, cudaStream_t strea
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.out_h, p.out_w);
   constexpr int many_positions = 16;
-  if (p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1 &&
-      p.in_h * p.in_w >= many_positions)
-    return launch(!p.max            ? plane_mean_kernel
-                  : p.wide_places() ? plane_max_kernel<uint4>
-                                    : plane_max_kernel<ushort4>,
-                  p.count * r.shares.tiles, threads, 0, stream, r);
+  if (whole_plane(p) && p.in_h * p.in_w >= many_positions) return launch_plane(r, stream);
   if (p.max)
     return launch(p.wide_places() ? max_pool_kernel<uint4> : max_pool_kernel<ushort4>,
                   r.shares.blocks(), threads, 0, stream, r);
@@ -351,6 +401,11 @@ cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
 }
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.in_h, p.in_w);
+  if (whole_plane(p) && !p.max) {
+    const PlaneRows plane{p, r.shares, Divider(static_cast<std::uint32_t>(p.in_h * p.in_w))};
+    return launch(plane_mean_backward_kernel, r.shares.fewer_blocks(current_chip().multiprocessors),
+                  threads, 0, stream, plane);
+  }
   return launch(!p.max            ? pool_backward_kernel<false, ushort4>
                 : p.wide_places() ? pool_backward_kernel<true, uint4>
                                   : pool_backward_kernel<true, ushort4>,

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 // With more outputs a block has one sample instead of one per warp.
-constexpr int warp_outputs = 128;
+constexpr int warp_outputs = 64;
 
 struct Best {
   float value;
@@ -75,7 +75,9 @@ __global__ void __launch_bounds__(threads) loss_kernel(const __grid_constant__ A
   };
   const int size = a.t.positions * a.t.channels, floats = a.t.positions * a.t.padded;
   const float* x = a.t.outputs + static_cast<std::int64_t>(sample) * floats;
-  const auto place = [&](int i) { return i / a.t.channels * a.t.padded + i % a.t.channels; };
+  const auto place = [&](int i) {
+    return a.t.positions == 1 ? i : i / a.t.channels * a.t.padded + i % a.t.channels;
+  };
   const std::uint32_t row = h.source.row(sample);
   const float* target = h.source.targets ? h.source.targets + std::int64_t{row} * size : nullptr;
   int label = target ? 0 : h.source.labels[row];
