@@ -42,26 +42,6 @@ bool few_channels_products_support(const ConvShape& shape, int channels, bool fp
 double few_channels_products_clocks(const FewChannels& part, int multiprocessors);
 cudaError_t launch_few_channels_products(const FewChannels& part, cudaStream_t stream);
 
-// The input gradient of a convolution over a few more (few_channels_gradient.cu).
-constexpr int most_gradient_channels = 8;
-struct FewChannelsGradient {
-  ConvShape shape;
-  int channels;
-  std::int64_t positions;  // of all inputs
-  Divider by_in, by_in_w, by_stride_h, by_stride_w, by_filters;
-  int lane_bits;  // log2 of the threads that share a position
-  int turns;      // positions of each
-  const float *gradient, *weights;
-  const std::uint8_t* code;  // null: all gradients pass
-  float scale;               // of the input's dropout
-  Function input_function;   // of the input, as in GemmPart
-  const float* input;
-  float* input_gradient;
-};
-bool few_channels_gradient_support(const ConvShape& shape, int channels);
-FewChannelsGradient few_channels_gradient_part(const ConvShape& shape, int channels, int count);
-cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaStream_t stream);
-
 // The weight gradient of one over up to four channels, in fp32 (few_channels_weights.cu) or on the
 // tensor cores (few_channels_weights_products.cu); there also that of one with few filters, where
 // `shape` is `swapped`: input and output change places, and so do what is read of them.

@@ -5,12 +5,16 @@
 namespace sweetspot::engine::cuda {
 
 bool divide_patches(Patches& p, const ConvShape& s, int channels, int count, int wanted,
-                    int most_bytes) {
+                    int most_bytes, const Spread& spread) {
   constexpr int least_width = 32, most_positions = 4096;
-  const auto along = [](int n, int stride, int kernel) { return (n - 1) * stride + kernel; };
+  const auto lines = [&](int n) {
+    return ((n - 1) * s.stride_h + s.kernel_h + spread.height - 1) / spread.height;
+  };
+  const auto line = [&](int n) {
+    return ((n - 1) * s.stride_w + s.kernel_w + spread.width - 1) / spread.width;
+  };
   const auto fits = [&](int high, int wide) {
-    return std::int64_t{along(high, s.stride_h, s.kernel_h)} * along(wide, s.stride_w, s.kernel_w) *
-               channels * static_cast<int>(sizeof(float)) <=
+    return std::int64_t{lines(high)} * line(wide) * channels * static_cast<int>(sizeof(float)) <=
            most_bytes;
   };
   p.height = 1, p.width = s.out_w;
@@ -24,8 +28,8 @@ bool divide_patches(Patches& p, const ConvShape& s, int channels, int count, int
     const int parts = (s.out_h + p.height - 1) / p.height;
     p.height = (s.out_h + parts - 1) / parts;
   }
-  p.pixels_h = along(p.height, s.stride_h, s.kernel_h);
-  p.pixels_w = along(p.width, s.stride_w, s.kernel_w);
+  p.pixels_h = lines(p.height);
+  p.pixels_w = line(p.width);
   p.lines_apart = s.stride_h * p.pixels_w - p.width * s.stride_w;
   p.across = (s.out_w + p.width - 1) / p.width;
   p.each = (s.out_h + p.height - 1) / p.height * p.across;

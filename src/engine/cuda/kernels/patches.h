@@ -15,10 +15,14 @@ struct Patches {
     return pixels_h * pixels_w * channels * static_cast<int>(sizeof(float));
   }
 };
+// What a patch reads may have been spread, with zeros that are not stored between its positions.
+struct Spread {
+  int height = 1, width = 1;
+};
 // The largest that fit into `most_bytes`, but as many as `wanted` in `count` samples where lines
 // can be divided so; false: none fit.
 bool divide_patches(Patches& patches, const ConvShape& shape, int channels, int count, int wanted,
-                    int most_bytes);
+                    int most_bytes, const Spread& spread = {});
 // Where input and output change places: without strides, the gradients of a convolution with few
 // filters are a convolution over few channels, its kernel turned by half a turn.
 ConvShape swapped(const ConvShape& shape);

@@ -68,14 +68,14 @@ bool runs_few_filters(const Chip& chip, const ConvShape& shape, const Tensor& ou
                       std::int64_t micro_batch, Math math) {
   if (dropout || on_chip_supports(shape) || !few_outputs_support(shape, out.channels, false))
     return false;
-  const FewOutputs few =
-      few_outputs_part(shape, out.channels, static_cast<int>(micro_batch), false);
+  const FewOutputs few = few_outputs_part(shape, out.channels, static_cast<int>(micro_batch), false,
+                                          math == Math::fp32, chip.multiprocessors);
   // Fewer would leave most of the chip idle.
   constexpr std::int64_t many_positions = 64;  // per multiprocessor
-  if (few.positions < many_positions * chip.multiprocessors) return false;
-  const ProductSize plain{few.positions, shape.filters, shape.depth(), dense(shape)};
-  // Products with few columns take less than expected, above all in fp32.
-  const double margin = math == Math::fp32 ? 1.7 : 1.2;
+  const std::int64_t positions = micro_batch * shape.positions();
+  if (positions < many_positions * chip.multiprocessors) return false;
+  const ProductSize plain{positions, shape.filters, shape.depth(), dense(shape)};
+  constexpr double margin = 1.2;
   return margin * few_outputs_clocks(few, chip.multiprocessors) <
          expected_clocks(chip, plain, choose_tiles(chip, plain, math), math);
 }
@@ -354,7 +354,8 @@ class Product final : public ProductOp {
   }
 
   void forward_few_filters(const Pass& pass, const GemmPart& part) const {
-    FewOutputs few = few_outputs_part(shape_, out_->channels, pass.count, false);
+    FewOutputs few = few_outputs_part(shape_, out_->channels, pass.count, false,
+                                      pass.math == Math::fp32, chip_.multiprocessors);
     few.input = part.input, few.weights = part.weights, few.bias = part.bias;
     few.relu = relu_, few.function = function, few.code = part.code;
     few.value = part.value, few.value_terms = part.value_terms;
@@ -485,9 +486,8 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
 bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
                                 Math math, bool packed) {
   // A product computes a tile of 32 channels in the time of this many.
-  const bool strided = !few_outputs_support(shape, in.channels, true);
-  const int most = packed ? (strided ? 2 : 3) * packed_terms(math) : most_gradient_channels;
-  return in.channels <= most && (!strided || few_channels_gradient_support(shape, in.channels)) &&
+  const int most = packed ? 3 * packed_terms(math) : most_outputs;
+  return in.channels <= most && few_outputs_support(shape, in.channels, true) &&
          !on_chip_supports(shape) && out.gradient_slices == 1 && out.gradient_terms.terms == 0 &&
          in.gradient_terms.terms == 0;
 }
@@ -496,20 +496,13 @@ void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& wei
                                const Tensor& in, const Tensor& out, const std::uint8_t* code,
                                Pass& pass) {
   pass.flush();
-  if (few_outputs_support(shape, in.channels, true)) {
-    FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true);
-    few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
-    few.let_through = code, few.scale = in.gradient_scale;
-    few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
-    few.input_gradient = pass.at(in.gradient);
-    check(launch_few_outputs(few, pass.stream), "a convolution's gradient");
-    return;
-  }
-  FewChannelsGradient few = few_channels_gradient_part(shape, in.channels, pass.count);
-  few.gradient = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
-  few.code = code, few.scale = in.gradient_scale, few.input_function = in.gradient_function;
-  few.input = pass.at(in.value), few.input_gradient = pass.at(in.gradient);
-  check(launch_few_channels_gradient(few, pass.stream), "a convolution's gradient");
+  FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true, pass.math == Math::fp32,
+                                    current_chip().multiprocessors);
+  few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+  few.let_through = code, few.scale = in.gradient_scale;
+  few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
+  few.input_gradient = pass.at(in.gradient);
+  check(launch_few_outputs(few, pass.stream), "a convolution's gradient");
 }
 
 bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
