@@ -125,8 +125,10 @@ __device__ std::int64_t row_of(int sample, int y, int x, int height, int width) 
   return (std::int64_t{sample} * height + y) * width + x;
 }
 
-// Places: ushort4, or uint4 for windows with more positions.
-template <class Places>
+// Places: ushort4, or uint4 for windows with more positions. `side`: windows of at most so many
+// lines and columns, all loaded at once; 0: of any size.
+constexpr int small_window = 3;
+template <class Places, int side>
 __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
   const PoolPass& p = r.p;
@@ -138,16 +140,31 @@ __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant
     float best[4];
     decltype(Places::x) winner[4];
     bool first = true;
-    for (int y = y0; y < y1; ++y)
-      for (int x = x0; x < x1; ++x) {
-        const float4 v4 = load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
-        const float v[4] = {v4.x, v4.y, v4.z, v4.w};
-        const auto place = static_cast<decltype(Places::x)>((y - top) * p.window_w + x - left);
+    const auto value = [&](int y, int x) {
+      return load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
+    };
+    const auto meet = [&](int y, int x, float4 v4) {
+      const float v[4] = {v4.x, v4.y, v4.z, v4.w};
+      const auto place = static_cast<decltype(Places::x)>((y - top) * p.window_w + x - left);
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (first || beats(v[i], best[i])) best[i] = v[i], winner[i] = place;
-        first = false;
+      for (int i = 0; i < 4; ++i)
+        if (first || beats(v[i], best[i])) best[i] = v[i], winner[i] = place;
+      first = false;
+    };
+    if constexpr (side > 0) {
+      float4 v[side * side];
+#pragma unroll
+      for (int i = 0; i < side * side; ++i) {
+        const int y = y0 + i / side, x = x0 + i % side;
+        v[i] = y < y1 && x < x1 ? value(y, x) : float4{};
       }
+#pragma unroll
+      for (int i = 0; i < side * side; ++i)
+        if (y0 + i / side < y1 && x0 + i % side < x1) meet(y0 + i / side, x0 + i % side, v[i]);
+    } else {
+      for (int y = y0; y < y1; ++y)
+        for (int x = x0; x < x1; ++x) meet(y, x, value(y, x));
+    }
     const std::int64_t to = std::int64_t{row} * p.padded + c;
     store4(p.to + to, {best[0], best[1], best[2], best[3]});
     if (p.winner)
@@ -268,7 +285,9 @@ __global__ void __launch_bounds__(plane_threads)
 }
 
 // Every input element gathers from the windows that may have read it: no element is written twice.
-template <bool max_pool, class Places>
+// `overlap`: at most so many windows along each axis, all loaded at once; 0: any number.
+constexpr int small_overlap = 2;
+template <bool max_pool, class Places, int overlap>
 __global__ void __launch_bounds__(threads)
     pool_backward_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
@@ -280,23 +299,47 @@ __global__ void __launch_bounds__(threads)
     const int first_x = max(0, r.by_stride_w.quotient(max(0, x - p.window_w + p.stride_w)));
     const int last_y = min(p.out_h - 1, r.by_stride_h.quotient(y));
     const int last_x = min(p.out_w - 1, r.by_stride_w.quotient(x));
-    float4 sum{};
-    for (int oy = first_y; oy <= last_y; ++oy)
-      for (int ox = first_x; ox <= last_x; ++ox) {
-        const std::int64_t out = row_of(at.z, oy, ox, p.out_h, p.out_w) * p.padded + c;
-        const float4 g = load4(p.from + out);
-        if constexpr (max_pool) {
-          const Places winner = static_cast<const Places*>(p.winner)[out / 4];
-          const unsigned place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
-          sum = sum + float4{winner.x == place ? g.x : 0.f, winner.y == place ? g.y : 0.f,
-                             winner.z == place ? g.z : 0.f, winner.w == place ? g.w : 0.f};
-        } else {
-          const int top = oy * p.stride_h - p.pad_top, left = ox * p.stride_w - p.pad_left;
-          const int high = min(top + p.window_h, p.in_h) - max(top, 0);
-          const int wide = min(left + p.window_w, p.in_w) - max(left, 0);
-          sum = sum + g * (1 / static_cast<float>(high * wide));
-        }
+    // What an element gets of a window's gradient.
+    const auto share = [&](int oy, int ox, float4 g, const Places& winner) {
+      if constexpr (max_pool) {
+        const unsigned place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
+        return float4{winner.x == place ? g.x : 0.f, winner.y == place ? g.y : 0.f,
+                      winner.z == place ? g.z : 0.f, winner.w == place ? g.w : 0.f};
+      } else {
+        const int top = oy * p.stride_h - p.pad_top, left = ox * p.stride_w - p.pad_left;
+        const int high = min(top + p.window_h, p.in_h) - max(top, 0);
+        const int wide = min(left + p.window_w, p.in_w) - max(left, 0);
+        return g * (1 / static_cast<float>(high * wide));
       }
+    };
+    const auto load = [&](int oy, int ox, float4& g, Places& winner) {
+      const std::int64_t out = row_of(at.z, oy, ox, p.out_h, p.out_w) * p.padded + c;
+      g = load4(p.from + out);
+      if constexpr (max_pool) winner = static_cast<const Places*>(p.winner)[out / 4];
+    };
+    float4 sum{};
+    if constexpr (overlap > 0) {
+      float4 g[overlap * overlap];
+      Places winner[overlap * overlap];
+#pragma unroll
+      for (int i = 0; i < overlap * overlap; ++i) {
+        const int oy = first_y + i / overlap, ox = first_x + i % overlap;
+        if (oy <= last_y && ox <= last_x) load(oy, ox, g[i], winner[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < overlap * overlap; ++i) {
+        const int oy = first_y + i / overlap, ox = first_x + i % overlap;
+        if (oy <= last_y && ox <= last_x) sum = sum + share(oy, ox, g[i], winner[i]);
+      }
+    } else {
+      for (int oy = first_y; oy <= last_y; ++oy)
+        for (int ox = first_x; ox <= last_x; ++ox) {
+          float4 g;
+          Places winner;
+          load(oy, ox, g, winner);
+          sum = sum + share(oy, ox, g, winner);
+        }
+    }
     const std::int64_t to = std::int64_t{row} * p.padded + c;
     store4(p.to + to, p.function == Function::linear
                           ? sum
@@ -395,7 +438,10 @@ cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
   constexpr int many_positions = 16;
   if (whole_plane(p) && p.in_h * p.in_w >= many_positions) return launch_plane(r, stream);
   if (p.max)
-    return launch(p.wide_places() ? max_pool_kernel<uint4> : max_pool_kernel<ushort4>,
+    return launch(p.window_h <= small_window && p.window_w <= small_window
+                      ? max_pool_kernel<ushort4, small_window>
+                  : p.wide_places() ? max_pool_kernel<uint4, 0>
+                                    : max_pool_kernel<ushort4, 0>,
                   r.shares.blocks(), threads, 0, stream, r);
   return launch(average_pool_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
@@ -406,10 +452,14 @@ cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream) {
     return launch(plane_mean_backward_kernel, r.shares.fewer_blocks(current_chip().multiprocessors),
                   threads, 0, stream, plane);
   }
-  return launch(!p.max            ? pool_backward_kernel<false, ushort4>
-                : p.wide_places() ? pool_backward_kernel<true, uint4>
-                                  : pool_backward_kernel<true, ushort4>,
-                r.shares.blocks(), threads, 0, stream, r);
+  const bool small = p.window_h <= small_overlap * p.stride_h &&
+                     p.window_w <= small_overlap * p.stride_w && !p.wide_places();
+  const auto kernel = small    ? (p.max ? pool_backward_kernel<true, ushort4, small_overlap>
+                                        : pool_backward_kernel<false, ushort4, small_overlap>)
+                      : !p.max ? pool_backward_kernel<false, ushort4, 0>
+                      : p.wide_places() ? pool_backward_kernel<true, uint4, 0>
+                                        : pool_backward_kernel<true, ushort4, 0>;
+  return launch(kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 
 }  // namespace sweetspot::engine::cuda

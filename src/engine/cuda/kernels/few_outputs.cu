@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(output_threads, 2)
         from[i] = ((std::int64_t{patch.sample} * s.in_h + y) * s.in_w + x) * depth + 4 * t;
       }
       float sums[sixteens][columns][4] = {};
-#pragma unroll 2
+#pragma unroll(fp32 ? 1 : 2)
       for (int chunk = 0; chunk < chunks; ++chunk) {
         float4 x[thread_positions];
 #pragma unroll
