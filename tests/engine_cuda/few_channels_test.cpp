@@ -69,16 +69,6 @@ constexpr const char* many_filters =
   {"class_name": "GlobalAveragePooling2D", "config": {"name": "k"}},
   {"class_name": "Dense", "config": {"name": "l", "units": 7, "activation": "softmax"}}]}})";
 
-void expect_the_cpus_gradients(const model::Network& network, std::int64_t size, double near,
-                               const cuda::Options& options = {}) {
-  const auto gpu = cuda::make_trainer(network, options);
-  const auto cpu = cpu::make_trainer(network, {});
-  const GoldenBatch batch(network, true, size, 0);
-  const double expected = cpu->accumulate(batch.view(), size).loss;
-  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, near * expected);
-  expect_near(gpu->gradients(), cpu->gradients(), near);
-}
-
 class CudaFewChannels : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(CudaFewChannels, HaveTheCpusGradients) {
