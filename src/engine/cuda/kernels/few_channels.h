@@ -54,9 +54,9 @@ struct FewChannelsWeights {
   int sharers, groups;
   int splits, share;  // of the positions, or of the patches
   bool fp32;          // no operand is rounded
-  bool products;      // on the tensor cores, where warps divide the rows in `parts`
+  bool products;      // on the tensor cores, where blocks and their warps divide the rows
   bool swapped;       // a convolution with few filters
-  int parts;
+  int row_blocks, parts;
   Patches patches;
   const float *input, *gradient;
   const std::uint8_t* code;  // null: all gradients pass

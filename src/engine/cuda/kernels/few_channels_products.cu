@@ -20,12 +20,17 @@ int kernel_bytes_of(const ConvShape& shape, int channels, int pairs, bool fp32) 
   const int fragment = 32 * static_cast<int>(fp32 ? sizeof(float4) : sizeof(float2));
   return steps_of(shape, channels) * (2 * pairs * fragment + 8 * static_cast<int>(sizeof(int)));
 }
-// Pairs of eight filters that a warp has: many, if that wastes few. In fp32 registers are scarce.
+// Pairs of eight filters that a warp has: many, if they waste few and their kernels fit. In fp32
+// registers are scarce.
 int pairs_for(const ConvShape& shape, int channels, bool fp32) {
-  if (shape.filters <= 16) return 1;
-  if (fp32) return 2;
-  const int padded64 = (shape.filters + 63) / 64 * 64, padded32 = (shape.filters + 31) / 32 * 32;
-  return padded64 == padded32 && kernel_bytes_of(shape, channels, 4, false) <= kernel_bytes ? 4 : 2;
+  const auto padded = [&](int pairs) {
+    return (shape.filters + 16 * pairs - 1) / (16 * pairs) * 16 * pairs;
+  };
+  const auto fits = [&](int pairs) {
+    return kernel_bytes_of(shape, channels, pairs, fp32) <= kernel_bytes;
+  };
+  if (!fp32 && padded(4) == padded(2) && fits(4)) return 4;
+  return shape.filters > 16 && fits(2) ? 2 : 1;
 }
 
 enum class Outputs { plain, special, gradient };

@@ -79,7 +79,9 @@ __global__ void __launch_bounds__(most_threads, 2)
   const int taps = s.kernel_h * s.kernel_w, rows = taps * p.channels;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int group = warp / p.parts, part = warp - group * p.parts;
-  const int first_row = part * 16 * tiles, first_filter = blockIdx.x * 8 * columns;
+  const int filter_tile = blockIdx.x / p.row_blocks;
+  const int row_part = (blockIdx.x - filter_tile * p.row_blocks) * p.parts + part;
+  const int first_row = row_part * 16 * tiles, first_filter = filter_tile * 8 * columns;
   const int split = blockIdx.y, filter = first_filter + columns * g;
   const bool real_filter = filter < s.filters;
   int place[2 * tiles];  // of this thread's rows, of which those that do not exist are not stored
@@ -221,7 +223,7 @@ __global__ void __launch_bounds__(most_threads, 2)
           at[n * filter_step + other * channel_step] = 0;
       }
   }
-  if (p.bias && !p.swapped && part == 0)
+  if (p.bias && !p.swapped && row_part == 0)
 #pragma unroll
     for (int j = 0; j < columns; ++j) {
       bias[j] += shuffled(bias[j], 1);
@@ -245,10 +247,11 @@ bool divide_weights_products(FewChannelsWeights& p, int count, int multiprocesso
   const int columns = columns_for(p.shape.filters), rows = p.shape.taps() * p.channels;
   const int tile_rows = 16 * row_tiles(columns), tile_filters = 8 * columns;
   p.by_out = Divider(static_cast<std::uint32_t>(p.shape.positions()));
-  p.parts = (rows + tile_rows - 1) / tile_rows;
-  if (p.parts > most_warps) return false;
+  const int parts = (rows + tile_rows - 1) / tile_rows;
+  p.row_blocks = (parts + most_warps - 1) / most_warps;
+  p.parts = (parts + p.row_blocks - 1) / p.row_blocks;
   p.groups = most_warps / p.parts;
-  p.tiles = (p.shape.filters + tile_filters - 1) / tile_filters;
+  p.tiles = (p.shape.filters + tile_filters - 1) / tile_filters * p.row_blocks;
   const int splits = std::clamp(blocks_each * multiprocessors / p.tiles, 1,
                                 std::max(1, p.positions / (p.groups * chunks_each * chunk)));
   if (!divide_patches(p.patches, p.shape, p.channels, count, splits, pixel_bytes)) return false;

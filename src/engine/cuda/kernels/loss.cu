@@ -8,8 +8,8 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
-// With more outputs a block has one sample instead of one per warp.
-constexpr int warp_outputs = 64;
+// So many outputs a warp holds; with more, a block has one sample.
+constexpr int held = 2, warp_outputs = 32 * held;
 
 struct Best {
   float value;
@@ -19,12 +19,19 @@ struct Best {
 __device__ Best better(Best a, Best b) {
   return b.value > a.value || (b.value == a.value && b.index < a.index) ? b : a;
 }
+// As an integer that is larger for a larger float, and back.
+__device__ std::uint32_t ordered(float v) {
+  const std::uint32_t bits = __float_as_uint(v);
+  return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+__device__ float from_ordered(std::uint32_t v) {
+  return __uint_as_float(v >> 31 ? v & 0x7fffffffu : ~v);
+}
 __device__ Best warp_best(Best b) {
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2)
-    b = better(b, {__shfl_xor_sync(0xffffffffu, b.value, apart),
-                   __shfl_xor_sync(0xffffffffu, b.index, apart)});
-  return b;
+  // -0 is as large as 0.
+  const std::uint32_t mine = ordered(b.value + 0.f);
+  const std::uint32_t most = __reduce_max_sync(0xffffffffu, mine);
+  return {from_ordered(most), __reduce_min_sync(0xffffffffu, mine == most ? b.index : INT_MAX)};
 }
 
 // What all threads of a block have, merged in a fixed order.
@@ -51,15 +58,19 @@ struct Arguments {
   LossTensors t;
 };
 
-// Any number of outputs: one warp per sample, or a whole block.
+struct Output {
+  float x, t, y;  // before the softmax, the target, and after the softmax, not divided by its sum
+};
+
+// Any number of outputs: one warp per sample, which holds them, or a whole block, which reads them
+// again for every pass.
 template <bool block>
 __global__ void __launch_bounds__(threads) loss_kernel(const __grid_constant__ Arguments a) {
   wait_for_predecessor();
   const Head& h = a.h;
   if (blockIdx.x + 1 == gridDim.x) return prepare_update(h);
-  constexpr int sharers = block ? threads : 32;
   const int sample = block ? blockIdx.x : blockIdx.x * warps + threadIdx.x / 32;
-  const int lane = threadIdx.x % sharers;
+  const int lane = block ? threadIdx.x : threadIdx.x % 32;
   if (sample >= h.count) return;
   const auto all = [](auto v) {
     if constexpr (block)
@@ -73,63 +84,89 @@ __global__ void __launch_bounds__(threads) loss_kernel(const __grid_constant__ A
     else
       return warp_best(b);
   };
-  const int size = a.t.positions * a.t.channels, floats = a.t.positions * a.t.padded;
-  const float* x = a.t.outputs + static_cast<std::int64_t>(sample) * floats;
+  const int size = a.t.positions * a.t.channels;
+  const std::int64_t first = std::int64_t{sample} * a.t.positions * a.t.padded;
   const auto place = [&](int i) {
     return a.t.positions == 1 ? i : i / a.t.channels * a.t.padded + i % a.t.channels;
   };
   const std::uint32_t row = h.source.row(sample);
   const float* target = h.source.targets ? h.source.targets + std::int64_t{row} * size : nullptr;
   int label = target ? 0 : h.source.labels[row];
-  const auto wanted = [&](int i) { return target ? target[i] : static_cast<float>(i == label); };
-
-  Best best{-INFINITY, size}, highest{-INFINITY, size};
-  float weight = 0;
-  for (int i = lane; i < size; i += sharers) {
-    if (x[place(i)] > best.value) best = {x[place(i)], i};
-    if (target && target[i] > highest.value) highest = {target[i], i};
-    weight += wanted(i);
-  }
-  best = best_of(best), weight = all(weight);
-  if (target) label = best_of(highest).index;
-  double sum = 0;
-  for (int i = lane; h.softmax && i < size; i += sharers) sum += expf(x[place(i)] - best.value);
-  sum = all(sum);
-  const double log_sum = best.value + log(sum), share = 1 / sum;
-  const auto output = [&](int i) {
-    return h.softmax ? static_cast<float>(expf(x[place(i)] - best.value) * share) : x[place(i)];
+  const auto loaded = [&](int i) {
+    return Output{a.t.outputs[first + place(i)],
+                  target ? target[i] : static_cast<float>(i == label), 0.f};
   };
+  Output mine[held];
+  if constexpr (!block)
+#pragma unroll
+    for (int k = 0; k < held; ++k)
+      if (lane + 32 * k < size) mine[k] = loaded(lane + 32 * k);
+  Best best{-INFINITY, size}, highest = best;
+  // Calls work(i, output) for each of this thread's; `y` is known if the largest is.
+  const auto activate = [&](float x) { return h.softmax ? expf(x - best.value) : x; };
+  const auto each = [&](bool known, auto work) {
+    if constexpr (block) {
+      for (int i = lane; i < size; i += threads) {
+        Output o = loaded(i);
+        if (known) o.y = activate(o.x);
+        work(i, o);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < held; ++k)
+        if (lane + 32 * k < size) work(lane + 32 * k, mine[k]);
+    }
+  };
+
+  float weight = 0;
+  each(false, [&](int i, const Output& o) {
+    if (o.x > best.value) best = {o.x, i};
+    if (o.t > highest.value) highest = {o.t, i};
+    weight += o.t;
+  });
+  best = best_of(best);
+  if (target) label = best_of(highest).index;
+  weight = target ? all(weight) : 1.f;
+  if constexpr (!block)
+#pragma unroll
+    for (int k = 0; k < held; ++k) mine[k].y = activate(mine[k].x);
+  double sum = 0;
+  if (h.softmax) {
+    each(true, [&](int, const Output& o) { sum += o.y; });
+    sum = all(sum);
+  }
+  const double share = h.softmax ? 1 / sum : 1;
   double loss = 0;
   float inner = 0;
   const bool entropy = h.loss == LossKind::cross_entropy;
-  const float each = 1.f / size;
-  for (int i = lane; i < size; i += sharers) {
-    const float t = wanted(i);
-    if (entropy) {
-      if (t != 0) loss += t * (log_sum - x[place(i)]);
-    } else {
-      const float y = output(i), error = y - t;
-      loss += static_cast<double>(error) * error;
-      inner += 2 * error * each * y;
-    }
+  if (entropy) {
+    const double log_sum = best.value + log(sum);
+    each(false, [&](int, const Output& o) {
+      if (o.t != 0) loss += o.t * (log_sum - o.x);
+    });
+    loss = all(loss);
+  } else {
+    each(true, [&](int, const Output& o) {
+      const auto y = static_cast<float>(o.y * share);
+      const float error = y - o.t;
+      loss += static_cast<double>(error) * error, inner += 2 * error / size * y;
+    });
+    loss = all(loss) / size, inner = all(inner);
   }
-  loss = all(loss), inner = all(inner);
-  if (!entropy) loss /= size;
   if (lane == 0)
     h.losses[sample] = static_cast<float>(loss), h.correct[sample] = best.index == label;
   if (!a.t.gradient) return;
   const float scale = h.state->loss_scale / h.batch;
-  float* gradient = a.t.gradient + static_cast<std::int64_t>(sample) * floats;
-  for (int i = lane; i < size; i += sharers) {
-    const float y = output(i), t = wanted(i);
-    float g = entropy ? y * weight - t : 2 * (y - t) * each;
+  each(true, [&](int i, const Output& o) {
+    const auto y = static_cast<float>(o.y * share);
+    float g = entropy ? y * weight - o.t : 2 * (y - o.t) / size;
     if (!entropy && h.softmax) g = y * (g - inner);
-    float* to = gradient + place(i);
+    float* to = a.t.gradient + first + place(i);
     *to = g * scale;
     // The last channel also clears the padding behind it.
-    if ((i + 1) % a.t.channels == 0)
+    if (a.t.positions == 1 ? i + 1 == size : (i + 1) % a.t.channels == 0)
       for (int c = a.t.channels; c < a.t.padded; ++c) to[c + 1 - a.t.channels] = 0;
-  }
+  });
 }
 
 struct SlicedArguments {
