@@ -69,16 +69,6 @@ constexpr const char* many_filters =
   {"class_name": "GlobalAveragePooling2D", "config": {"name": "k"}},
   {"class_name": "Dense", "config": {"name": "l", "units": 7, "activation": "softmax"}}]}})";
 
-void expect_the_cpus_gradients(const model::Network& network, std::int64_t size, double near,
-                               const cuda::Options& options = {}) {
-  const auto gpu = cuda::make_trainer(network, options);
-  const auto cpu = cpu::make_trainer(network, {});
-  const GoldenBatch batch(network, true, size, 0);
-  const double expected = cpu->accumulate(batch.view(), size).loss;
-  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, near * expected);
-  expect_near(gpu->gradients(), cpu->gradients(), near);
-}
-
 class CudaFewChannels : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(CudaFewChannels, HaveTheCpusGradients) {
@@ -155,6 +145,118 @@ TEST(CudaFewFilters, TrainTheSameBitForBitInThePlannedMemory) {
     options.precision = precision;
     expect_the_same_bit_for_bit(network, options, 100, true);
   }
+}
+
+// Images as outputs: few filters that fill no vector, one or two, or more than one vector; kernels
+// of even sizes, of one line, of many taps; with padding and without, behind ReLU, dropout, tanh
+// and an upsampled image. `last`: the end of the network.
+model::Network image_network(const std::string& last) {
+  return model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "images", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 33, 21, 2]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 43, "kernel_size": 3, "padding": "same", "activation": "relu"}},
+  )" + last +
+          "]}}",
+      "images");
+}
+const std::vector<std::string> image_ends = {
+    R"({"class_name": "Conv2D", "config": {"name": "b", "filters": 1, "kernel_size": 5, "padding": "same"}})",
+    R"({"class_name": "Dropout", "config": {"name": "b", "rate": 0.3}},
+  {"class_name": "Conv2D", "config": {"name": "c", "filters": 3, "kernel_size": [4, 6], "activation": "tanh"}})",
+    R"({"class_name": "Conv2D", "config": {"name": "b", "filters": 2, "kernel_size": [1, 9], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "c", "filters": 5, "kernel_size": 3, "use_bias": false}})",
+    R"({"class_name": "Conv2DTranspose", "config": {"name": "b", "filters": 3, "kernel_size": 5, "strides": 2, "padding": "same"}})",
+    R"({"class_name": "Conv2D", "config": {"name": "b", "filters": 8, "kernel_size": 7, "padding": "same", "activation": "sigmoid"}})",
+};
+
+class CudaImages : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(CudaImages, HaveTheCpusGradients) {
+  REQUIRE_GPU();
+  cuda::Options options;
+  options.trainer.loss = model::Loss::mean_squared_error;
+  for (const std::string& last : image_ends) {
+    SCOPED_TRACE(last);
+    const model::Network network = image_network(last);
+    const model::Network smooth = without_edges(network, model::Activation::tanh);
+    const GoldenBatch batch(network, false, GetParam(), 0);
+    for (const auto precision : {cuda::Precision::fp32, cuda::Precision::tf32,
+                                 cuda::Precision::bf16, cuda::Precision::fp16}) {
+      SCOPED_TRACE(cuda::name(precision));
+      options.precision = precision;
+      const bool exact = precision == cuda::Precision::fp32;
+      const double near = exact ? 2e-3 : precision == cuda::Precision::bf16 ? 0.1 : 2e-2;
+      const auto gpu = cuda::make_trainer(exact ? network : smooth, options);
+      const auto cpu = cpu::make_trainer(exact ? network : smooth, options.trainer);
+      const auto expected = cpu->accumulate(batch.view(), GetParam());
+      const auto found = gpu->accumulate(batch.view(), GetParam());
+      EXPECT_NEAR(found.loss, expected.loss, near * expected.loss);
+      if (exact) {
+        EXPECT_EQ(found.correct, expected.correct);
+      }
+      expect_near(gpu->gradients(), cpu->gradients(), near);
+    }
+  }
+}
+
+TEST_P(CudaImages, TrainTheSameBitForBitInThePlannedMemory) {
+  REQUIRE_GPU();
+  cuda::Options options;
+  options.trainer.loss = model::Loss::mean_squared_error;
+  for (const auto precision : {cuda::Precision::fp32, cuda::Precision::bf16}) {
+    options.precision = precision;
+    for (const std::string& last : image_ends) {
+      const model::Network network = image_network(last);
+      const auto one = cuda::make_trainer(network, options),
+                 other = cuda::make_trainer(network, options);
+      const GoldenBatch batch(network, false, GetParam(), 0);
+      for (int step = 0; step < 3; ++step)
+        EXPECT_EQ(one->step(batch.view(), GetParam()).loss,
+                  other->step(batch.view(), GetParam()).loss);
+      const std::vector<Variable> a = one->variables(), b = other->variables();
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+      EXPECT_EQ(one->memory(), cuda::plan(network, options, GetParam(), false)->memory());
+    }
+  }
+}
+
+TEST_P(CudaImages, FewFiltersHaveTheirOwnGradients) {
+  REQUIRE_GPU();
+  cuda::Options options;
+  options.trainer.loss = model::Loss::mean_squared_error;
+  for (const std::string& last : image_ends) {
+    const auto plan = cuda::plan(image_network(last), options, GetParam(), false);
+    EXPECT_GE(operations_with("few filters", *plan), GetParam() < 64 ? 0 : 1) << last;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Batches, CudaImages, ::testing::Values(1, 6, 64, 300),
+                         ::testing::PrintToStringParamName());
+
+// A softmax of so many outputs that a block has one sample, with labels and with targets.
+TEST(CudaManyClasses, HaveTheCpusGradients) {
+  REQUIRE_GPU();
+  const model::Network network =
+      model::read_keras(R"({"class_name": "Sequential", "config": {"name": "classes", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 40]}},
+  {"class_name": "Dense", "config": {"name": "a", "units": 30, "activation": "tanh"}},
+  {"class_name": "Dense", "config": {"name": "b", "units": 333, "activation": "softmax"}}]}})",
+                        "classes");
+  for (const std::int64_t size : {1, 37})
+    for (const bool labelled : {true, false}) {
+      cuda::Options options;
+      options.trainer.loss = labelled ? model::Loss::sparse_categorical_crossentropy
+                                      : model::Loss::categorical_crossentropy;
+      const auto gpu = cuda::make_trainer(network, options);
+      const auto cpu = cpu::make_trainer(network, options.trainer);
+      const GoldenBatch batch(network, labelled, size, 0);
+      const auto expected = cpu->accumulate(batch.view(), size);
+      const auto found = gpu->accumulate(batch.view(), size);
+      EXPECT_NEAR(found.loss, expected.loss, 1e-5 * std::abs(expected.loss));
+      EXPECT_EQ(found.correct, expected.correct);
+      expect_near(gpu->gradients(), cpu->gradients(), 1e-4);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Batches, CudaFewChannels, ::testing::Values(1, 5, 64, 700),

@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include "engine/cpu/cpu.h"
 #include "engine/golden.h"
 #include "engine/near.h"
 #include "gpu.h"
@@ -18,6 +19,16 @@ struct BySize {
     return operations_with(word, *cuda::plan(network, options, batch, false));
   }
 };
+
+inline void expect_the_cpus_gradients(const model::Network& network, std::int64_t size, double near,
+                                      const cuda::Options& options = {}) {
+  const auto gpu = cuda::make_trainer(network, options);
+  const auto cpu = cpu::make_trainer(network, {});
+  const GoldenBatch batch(network, true, size, 0);
+  const double expected = cpu->accumulate(batch.view(), size).loss;
+  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, near * expected);
+  expect_near(gpu->gradients(), cpu->gradients(), near);
+}
 
 inline void expect_gradients_of_parts(const model::Network& network, const cuda::Options& options,
                                       const BySize& kernels, double near) {

@@ -98,6 +98,54 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+// Kernels of many taps with few outputs: a position of each thread, several of which divide the
+// taps along the longer side of the kernel and add their sums in order.
+struct DepthwiseTaps {
+  DepthwiseLines d;
+  int sharers;
+  bool tall;
+  Divider by_sharers, by_out_w;
+};
+template <bool half>
+__global__ void __launch_bounds__(threads)
+    depthwise_taps_kernel(const __grid_constant__ DepthwiseTaps taps) {
+  __shared__ float4 sums[threads];
+  wait_for_predecessor();
+  const DepthwiseLines& d = taps.d;
+  const int columns = d.shares.columns, group = threadIdx.x / columns;
+  const int block = blockIdx.x / d.shares.tiles, tile = blockIdx.x - block * d.shares.tiles;
+  const int vector = tile * columns + threadIdx.x - group * columns, c = 4 * vector;
+  const int among = taps.by_sharers.quotient(group), share = group - among * taps.sharers;
+  const int each_block = threads / columns / taps.sharers, position = block * each_block + among;
+  const bool real = among < each_block && vector < d.shares.vectors && position < d.shares.rows;
+  float4 sum{};
+  if (real) {
+    const int line = taps.by_out_w.quotient(position), x = position - line * d.out.width;
+    const int sample = d.by_height.quotient(line), y = line - sample * d.out.height;
+    const int top = y * d.stride_h - d.pad_top, left = x * d.stride_w - d.pad_left;
+    const int y1 = min(d.kernel_h, d.in.height - top), x1 = min(d.kernel_w, d.in.width - left);
+    const int y0 = max(0, -top), x0 = max(0, -left);
+    const int step_y = taps.tall ? taps.sharers : 1, step_x = taps.tall ? 1 : taps.sharers;
+    const std::int64_t from = std::int64_t{sample} * d.in.floats() + c;
+    const int last = d.kernel_h * d.kernel_w - 1;
+    for (int ky = y0 + (taps.tall ? share : 0); ky < y1; ky += step_y)
+#pragma unroll 4
+      for (int kx = x0 + (taps.tall ? 0 : share); kx < x1; kx += step_x) {
+        const int tap = ky * d.kernel_w + kx;
+        const std::int64_t at = from + ((top + ky) * d.in.width + left + kx) * d.in.pitch;
+        sum = sum + load4(d.weights + (d.turned ? last - tap : tap) * d.in.pitch + c) *
+                        floats_of(load_raw4<half>(d.from, at), d.from_terms.fp16);
+      }
+  }
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  if (!real || share > 0) return;
+  for (int i = 1; i < taps.sharers; ++i) sum = sum + sums[threadIdx.x + i * columns];
+  if (d.bias) sum = sum + load4(d.bias + c);
+  if (d.relu) sum = each(sum, [](float e) { return rectified(e); });
+  store_value4(d.to, d.to_terms, std::int64_t{position} * d.out.pitch + c, sum);
+}
+
 template <bool half>
 auto lines_kernel(int width, int stride) {
   return width == 3 && stride == 1   ? depthwise_kernel<3, 1, half>
@@ -107,7 +155,36 @@ auto lines_kernel(int width, int stride) {
                                      : depthwise_kernel<0, 1, half>;
 }
 
+// How many threads divide the taps of an output: as many as the chip has, each with a few taps.
+int sharers_for(const DepthwiseLines& d, int count) {
+  constexpr std::int64_t threads_each = 1024;  // of a multiprocessor
+  constexpr int taps_each = 2;
+  const RowShares shares(std::int64_t{count} * d.out.height * d.out.width, d.out.pitch);
+  const int side = std::max(std::min(d.kernel_h, d.in.height), std::min(d.kernel_w, d.in.width));
+  const int most = std::min(side / taps_each, threads / shares.columns);
+  const std::int64_t busy = threads_each * current_chip().multiprocessors;
+  int sharers = 1;
+  while (2 * sharers <= most && std::int64_t{shares.rows} * shares.vectors * sharers < busy)
+    sharers *= 2;
+  return sharers;
+}
+
+cudaError_t launch_taps(DepthwiseLines d, int count, int sharers, cudaStream_t stream) {
+  const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
+  d.shares = RowShares(std::int64_t{count} * d.out.height * d.out.width, d.out.pitch);
+  d.by_height = by(d.out.height);
+  const bool tall = std::min(d.kernel_h, d.in.height) >= std::min(d.kernel_w, d.in.width);
+  const DepthwiseTaps taps{d, sharers, tall, by(sharers), by(d.out.width)};
+  const int each_block = threads / d.shares.columns / sharers;
+  return launch(d.from_terms.terms > 0 ? depthwise_taps_kernel<true> : depthwise_taps_kernel<false>,
+                (d.shares.rows + each_block - 1) / each_block * d.shares.tiles, threads, 0, stream,
+                taps);
+}
+
 cudaError_t launch_lines(DepthwiseLines d, int count, cudaStream_t stream) {
+  const bool unrolled = d.kernel_w == 3 || d.kernel_w == 5;
+  if (const int sharers = unrolled ? 1 : sharers_for(d, count); sharers > 1)
+    return launch_taps(d, count, sharers, stream);
   d.runs = runs_of(d.out.width), d.by_runs = Divider(static_cast<std::uint32_t>(d.runs));
   d.by_height = Divider(static_cast<std::uint32_t>(d.out.height));
   d.shares = RowShares(std::int64_t{count} * d.out.height * d.runs, d.out.pitch);

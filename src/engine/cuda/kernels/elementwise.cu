@@ -18,11 +18,11 @@ struct Gather {
   int full_h, full_w, channels;
   float* to;
 };
-// Settled samples are gathered while the previous step's update still runs: all that reads their
-// place has ended.
+// A sample's place takes three loads that depend on each other. Settled samples are gathered while
+// the previous step's update still runs: all that reads their place has ended.
 __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__ Gather g) {
   if (!g.source.settled) wait_for_predecessor();
-  g.shares.each([&](int row, int c) {
+  const auto load = [&](int row, int c) {
     const int3 at = g.positions.of(row);
     const std::int64_t from =
         (std::int64_t{g.source.row(at.z)} * g.full_h * g.full_w + at.y * g.full_w + at.x) *
@@ -34,7 +34,10 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
       v[i] = c + i >= g.channels ? 0.f
              : g.source.bytes    ? g.source.bytes[from + i] * (1.f / 255)
                                  : g.source.floats[from + i];
-    store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), {v[0], v[1], v[2], v[3]});
+    return float4{v[0], v[1], v[2], v[3]};
+  };
+  g.shares.each(load, [&](int row, int c, float4 v) {
+    store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), v);
   });
   if (g.source.settled) wait_for_predecessor();
 }
@@ -89,8 +92,6 @@ __global__ void __launch_bounds__(threads)
         w.few ? w.by_quads.quotient(static_cast<int>(i)) : static_cast<int>(i / w.quads);
     const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * w.quads);
     const std::uint32_t e = quad / 16 * 64 + quad % 16;
-    const uint4 words = dropout_words(d.mask, sample, e);
-    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
     const std::int64_t begin = sample * d.sample_floats;
     int at[4];
     float v[4], y[4] = {};
@@ -100,6 +101,8 @@ __global__ void __launch_bounds__(threads)
       v[k] = at[k] >= 0 ? d.from[begin + at[k]] : 0.f;
       if (w.g.function != Function::linear && at[k] >= 0) y[k] = w.g.value[begin + at[k]];
     }
+    const uint4 words = dropout_words(d.mask, sample, e);
+    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (at[k] < 0) continue;
@@ -124,8 +127,10 @@ __device__ std::int64_t row_of(int sample, int y, int x, int height, int width) 
   return (std::int64_t{sample} * height + y) * width + x;
 }
 
-// Places: ushort4, or uint4 for windows with more positions.
-template <class Places>
+// Places: ushort4, or uint4 for windows with more positions. `side`: windows of at most so many
+// lines and columns, all loaded at once; 0: of any size.
+constexpr int small_window = 3;
+template <class Places, int side>
 __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
   const PoolPass& p = r.p;
@@ -137,16 +142,31 @@ __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant
     float best[4];
     decltype(Places::x) winner[4];
     bool first = true;
-    for (int y = y0; y < y1; ++y)
-      for (int x = x0; x < x1; ++x) {
-        const float4 v4 = load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
-        const float v[4] = {v4.x, v4.y, v4.z, v4.w};
-        const auto place = static_cast<decltype(Places::x)>((y - top) * p.window_w + x - left);
+    const auto value = [&](int y, int x) {
+      return load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
+    };
+    const auto meet = [&](int y, int x, float4 v4) {
+      const float v[4] = {v4.x, v4.y, v4.z, v4.w};
+      const auto place = static_cast<decltype(Places::x)>((y - top) * p.window_w + x - left);
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (first || beats(v[i], best[i])) best[i] = v[i], winner[i] = place;
-        first = false;
+      for (int i = 0; i < 4; ++i)
+        if (first || beats(v[i], best[i])) best[i] = v[i], winner[i] = place;
+      first = false;
+    };
+    if constexpr (side > 0) {
+      float4 v[side * side];
+#pragma unroll
+      for (int i = 0; i < side * side; ++i) {
+        const int y = y0 + i / side, x = x0 + i % side;
+        v[i] = y < y1 && x < x1 ? value(y, x) : float4{};
       }
+#pragma unroll
+      for (int i = 0; i < side * side; ++i)
+        if (y0 + i / side < y1 && x0 + i % side < x1) meet(y0 + i / side, x0 + i % side, v[i]);
+    } else {
+      for (int y = y0; y < y1; ++y)
+        for (int x = x0; x < x1; ++x) meet(y, x, value(y, x));
+    }
     const std::int64_t to = std::int64_t{row} * p.padded + c;
     store4(p.to + to, {best[0], best[1], best[2], best[3]});
     if (p.winner)
@@ -172,12 +192,16 @@ __global__ void __launch_bounds__(threads) average_pool_kernel(const __grid_cons
   });
 }
 
-// A window that is the whole image: one block per sample, whose groups divide the positions.
-__global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_constant__ PoolRows r) {
-  __shared__ float4 sums[threads];
+// A window that is the whole image: blocks of a sample and some vectors of it, whose groups of
+// threads divide the positions.
+constexpr int plane_threads = 1024;
+__global__ void __launch_bounds__(plane_threads)
+    plane_mean_kernel(const __grid_constant__ PoolRows r) {
+  __shared__ float4 sums[plane_threads];
   wait_for_predecessor();
   const PoolPass& p = r.p;
-  const int columns = r.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int columns = r.shares.columns, groups = blockDim.x / columns;
+  const int group = threadIdx.x / columns;
   const int sample = blockIdx.x / r.shares.tiles, tile = blockIdx.x - sample * r.shares.tiles;
   const int vector = tile * columns + threadIdx.x - group * columns;
   const bool real = group < groups && vector < r.shares.vectors;
@@ -208,12 +232,14 @@ __device__ bool wins(float v, std::uint32_t place, float best, std::uint32_t bes
   return v > best || (v == best && !later);
 }
 template <class Places>
-__global__ void __launch_bounds__(threads) plane_max_kernel(const __grid_constant__ PoolRows r) {
-  __shared__ float4 values[threads];
-  __shared__ uint4 places[threads];
+__global__ void __launch_bounds__(plane_threads)
+    plane_max_kernel(const __grid_constant__ PoolRows r) {
+  __shared__ float4 values[plane_threads];
+  __shared__ uint4 places[plane_threads];
   wait_for_predecessor();
   const PoolPass& p = r.p;
-  const int columns = r.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int columns = r.shares.columns, groups = blockDim.x / columns;
+  const int group = threadIdx.x / columns;
   const int sample = blockIdx.x / r.shares.tiles, tile = blockIdx.x - sample * r.shares.tiles;
   const int vector = tile * columns + threadIdx.x - group * columns;
   const bool real = group < groups && vector < r.shares.vectors;
@@ -261,7 +287,9 @@ __global__ void __launch_bounds__(threads) plane_max_kernel(const __grid_constan
 }
 
 // Every input element gathers from the windows that may have read it: no element is written twice.
-template <bool max_pool, class Places>
+// `overlap`: at most so many windows along each axis, all loaded at once; 0: any number.
+constexpr int small_overlap = 2;
+template <bool max_pool, class Places, int overlap>
 __global__ void __launch_bounds__(threads)
     pool_backward_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
@@ -273,23 +301,47 @@ __global__ void __launch_bounds__(threads)
     const int first_x = max(0, r.by_stride_w.quotient(max(0, x - p.window_w + p.stride_w)));
     const int last_y = min(p.out_h - 1, r.by_stride_h.quotient(y));
     const int last_x = min(p.out_w - 1, r.by_stride_w.quotient(x));
-    float4 sum{};
-    for (int oy = first_y; oy <= last_y; ++oy)
-      for (int ox = first_x; ox <= last_x; ++ox) {
-        const std::int64_t out = row_of(at.z, oy, ox, p.out_h, p.out_w) * p.padded + c;
-        const float4 g = load4(p.from + out);
-        if constexpr (max_pool) {
-          const Places winner = static_cast<const Places*>(p.winner)[out / 4];
-          const unsigned place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
-          sum = sum + float4{winner.x == place ? g.x : 0.f, winner.y == place ? g.y : 0.f,
-                             winner.z == place ? g.z : 0.f, winner.w == place ? g.w : 0.f};
-        } else {
-          const int top = oy * p.stride_h - p.pad_top, left = ox * p.stride_w - p.pad_left;
-          const int high = min(top + p.window_h, p.in_h) - max(top, 0);
-          const int wide = min(left + p.window_w, p.in_w) - max(left, 0);
-          sum = sum + g * (1 / static_cast<float>(high * wide));
-        }
+    // What an element gets of a window's gradient.
+    const auto share = [&](int oy, int ox, float4 g, const Places& winner) {
+      if constexpr (max_pool) {
+        const unsigned place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
+        return float4{winner.x == place ? g.x : 0.f, winner.y == place ? g.y : 0.f,
+                      winner.z == place ? g.z : 0.f, winner.w == place ? g.w : 0.f};
+      } else {
+        const int top = oy * p.stride_h - p.pad_top, left = ox * p.stride_w - p.pad_left;
+        const int high = min(top + p.window_h, p.in_h) - max(top, 0);
+        const int wide = min(left + p.window_w, p.in_w) - max(left, 0);
+        return g * (1 / static_cast<float>(high * wide));
       }
+    };
+    const auto load = [&](int oy, int ox, float4& g, Places& winner) {
+      const std::int64_t out = row_of(at.z, oy, ox, p.out_h, p.out_w) * p.padded + c;
+      g = load4(p.from + out);
+      if constexpr (max_pool) winner = static_cast<const Places*>(p.winner)[out / 4];
+    };
+    float4 sum{};
+    if constexpr (overlap > 0) {
+      float4 g[overlap * overlap];
+      Places winner[overlap * overlap];
+#pragma unroll
+      for (int i = 0; i < overlap * overlap; ++i) {
+        const int oy = first_y + i / overlap, ox = first_x + i % overlap;
+        if (oy <= last_y && ox <= last_x) load(oy, ox, g[i], winner[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < overlap * overlap; ++i) {
+        const int oy = first_y + i / overlap, ox = first_x + i % overlap;
+        if (oy <= last_y && ox <= last_x) sum = sum + share(oy, ox, g[i], winner[i]);
+      }
+    } else {
+      for (int oy = first_y; oy <= last_y; ++oy)
+        for (int ox = first_x; ox <= last_x; ++ox) {
+          float4 g;
+          Places winner;
+          load(oy, ox, g, winner);
+          sum = sum + share(oy, ox, g, winner);
+        }
+    }
     const std::int64_t to = std::int64_t{row} * p.padded + c;
     store4(p.to + to, p.function == Function::linear
                           ? sum
@@ -297,10 +349,54 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+// The mean of a whole image, backward.
+struct PlaneRows {
+  PoolPass p;
+  RowShares shares;
+  Divider by_positions;
+};
+__global__ void __launch_bounds__(threads)
+    plane_mean_backward_kernel(const __grid_constant__ PlaneRows r) {
+  wait_for_predecessor();
+  const PoolPass& p = r.p;
+  const float share = 1 / static_cast<float>(p.in_h * p.in_w);
+  const auto load = [&](int row, int c) {
+    const float4 g =
+        load4(p.from + std::int64_t{r.by_positions.quotient(row)} * p.padded + c) * share;
+    return p.function == Function::linear
+               ? g
+               : through_activation(p.function, load4(p.value + std::int64_t{row} * p.padded + c),
+                                    g);
+  };
+  r.shares.each(
+      load, [&](int row, int c, float4 v) { store4(p.to + std::int64_t{row} * p.padded + c, v); });
+}
+
 PoolRows pool_rows(const PoolPass& p, int height, int width) {
   return {p, RowShares(std::int64_t{p.count} * height * width, p.padded), Positions(height, width),
           Divider(static_cast<std::uint32_t>(p.stride_h)),
           Divider(static_cast<std::uint32_t>(p.stride_w))};
+}
+
+bool whole_plane(const PoolPass& p) {
+  return p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1;
+}
+
+// As many threads as there are positions for, each with at most a few, in blocks of fewer vectors
+// where positions are many; but at least two vectors, a sector of memory.
+cudaError_t launch_plane(PoolRows r, cudaStream_t stream) {
+  constexpr int positions_each = 4, least_columns = 2;
+  const int positions = r.p.in_h * r.p.in_w;
+  int block = threads;
+  const auto many = [&] { return positions > positions_each * (block / r.shares.columns); };
+  while (block < plane_threads && many()) block *= 2;
+  while (r.shares.columns >= 2 * least_columns && many())
+    r.shares.columns = (r.shares.columns + 1) / 2;
+  r.shares.tiles = (r.shares.vectors + r.shares.columns - 1) / r.shares.columns;
+  return launch(!r.p.max            ? plane_mean_kernel
+                : r.p.wide_places() ? plane_max_kernel<uint4>
+                                    : plane_max_kernel<ushort4>,
+                r.p.count * r.shares.tiles, block, 0, stream, r);
 }
 
 }  // namespace
@@ -314,7 +410,8 @@ cudaError_t launch_gather(const Source& source, int count, int full_h, int full_
                  full_w,
                  channels,
                  to};
-  return launch(gather_kernel, g.shares.blocks(), threads, 0, stream, g);
+  return launch(gather_kernel, g.shares.fewer_blocks(current_chip().multiprocessors), threads, 0,
+                stream, g);
 }
 cudaError_t launch_activation(const Elementwise& e, cudaStream_t stream) {
   return launch(activation_kernel, blocks_for(e.count / 4), threads, 0, stream, e);
@@ -341,23 +438,30 @@ cudaError_t launch_dropout_gradient(const DropoutGradient& g, cudaStream_t strea
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.out_h, p.out_w);
   constexpr int many_positions = 16;
-  if (p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1 &&
-      p.in_h * p.in_w >= many_positions)
-    return launch(!p.max            ? plane_mean_kernel
-                  : p.wide_places() ? plane_max_kernel<uint4>
-                                    : plane_max_kernel<ushort4>,
-                  p.count * r.shares.tiles, threads, 0, stream, r);
+  if (whole_plane(p) && p.in_h * p.in_w >= many_positions) return launch_plane(r, stream);
   if (p.max)
-    return launch(p.wide_places() ? max_pool_kernel<uint4> : max_pool_kernel<ushort4>,
+    return launch(p.window_h <= small_window && p.window_w <= small_window
+                      ? max_pool_kernel<ushort4, small_window>
+                  : p.wide_places() ? max_pool_kernel<uint4, 0>
+                                    : max_pool_kernel<ushort4, 0>,
                   r.shares.blocks(), threads, 0, stream, r);
   return launch(average_pool_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.in_h, p.in_w);
-  return launch(!p.max            ? pool_backward_kernel<false, ushort4>
-                : p.wide_places() ? pool_backward_kernel<true, uint4>
-                                  : pool_backward_kernel<true, ushort4>,
-                r.shares.blocks(), threads, 0, stream, r);
+  if (whole_plane(p) && !p.max) {
+    const PlaneRows plane{p, r.shares, Divider(static_cast<std::uint32_t>(p.in_h * p.in_w))};
+    return launch(plane_mean_backward_kernel, r.shares.fewer_blocks(current_chip().multiprocessors),
+                  threads, 0, stream, plane);
+  }
+  const bool small = p.window_h <= small_overlap * p.stride_h &&
+                     p.window_w <= small_overlap * p.stride_w && !p.wide_places();
+  const auto kernel = small    ? (p.max ? pool_backward_kernel<true, ushort4, small_overlap>
+                                        : pool_backward_kernel<false, ushort4, small_overlap>)
+                      : !p.max ? pool_backward_kernel<false, ushort4, 0>
+                      : p.wide_places() ? pool_backward_kernel<true, uint4, 0>
+                                        : pool_backward_kernel<true, ushort4, 0>;
+  return launch(kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 
 }  // namespace sweetspot::engine::cuda

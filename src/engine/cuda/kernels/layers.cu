@@ -111,17 +111,22 @@ __global__ void function_dropout_kernel(const __grid_constant__ FunctionQuads q)
         q.all >> 31 ? i / q.quads : q.by_quads.quotient(static_cast<int>(i)));
     const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * q.quads);
     const std::uint32_t e = quad / 16 * 64 + quad % 16;
-    const uint4 words = dropout_words(f.dropout, sample, e);
-    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
     const std::int64_t first = std::int64_t{sample} * f.sample_floats + e;
+    float known[4], gradient[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      if (e + 16 * k >= f.sample_floats) break;
-      const std::int64_t at = first + 16 * k;
-      const float known = f.known[at];
+      const bool real = e + 16 * k < f.sample_floats;
+      known[k] = real ? f.known[first + 16 * k] : 0.f;
+      if constexpr (backward) gradient[k] = real ? f.gradient[first + 16 * k] : 0.f;
+    }
+    const uint4 words = dropout_words(f.dropout, sample, e);
+    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
       const float v =
-          backward ? f.gradient[at] * slope_of(f.function, known) : value_of(f.function, known);
-      f.to[at] = word[k] >= f.dropout.threshold ? v * f.dropout.scale : 0.f;
+          backward ? gradient[k] * slope_of(f.function, known[k]) : value_of(f.function, known[k]);
+      if (e + 16 * k < f.sample_floats)
+        f.to[first + 16 * k] = word[k] >= f.dropout.threshold ? v * f.dropout.scale : 0.f;
     }
   }
 }

@@ -61,16 +61,27 @@ __device__ float4 gathered(const Segment& s, int block) {
   return sum;
 }
 
-__device__ const Segment& segment_of(const Update& u) {
-  int first = 0, last = u.segment_count - 1;
+// Where the segments' blocks begin, by themselves: a search reads few lines of the constant cache,
+// each of which is read for the first time.
+struct Blocks {
+  Update u;
+  int first[most_segments];
+};
+Blocks blocks_of(const Update& u) {
+  Blocks blocks{u, {}};
+  for (int i = 0; i < u.segment_count; ++i) blocks.first[i] = u.segments[i].first_block;
+  return blocks;
+}
+__device__ const Segment& segment_of(const Blocks& blocks) {
+  int first = 0, last = blocks.u.segment_count - 1;
   while (first < last) {
     const int middle = (first + last + 1) / 2;
-    if (blockIdx.x >= u.segments[middle].first_block)
+    if (blockIdx.x >= blocks.first[middle])
       first = middle;
     else
       last = middle - 1;
   }
-  return u.segments[first];
+  return blocks.u.segments[first];
 }
 
 __device__ void store_operands(Math math, void* to, std::int64_t at, float4 w) {
@@ -118,7 +129,8 @@ __device__ void settle_scale(StepState& s) {
 // else writes: all of them are loaded while the last gradients are still being computed. Blocks of
 // early segments do not wait at all, unless the last gradients can invalidate the step; the waits
 // of the others are enough for the following kernels.
-__global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constant__ Update u) {
+__global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constant__ Blocks blocks) {
+  const Update& u = blocks.u;
   if (blockIdx.x == u.blocks) {
     const StepRecord made = u.samples ? summed(u) : StepRecord{};
     const std::uint32_t step = __ldcg(&u.state->step), cursor = __ldcg(&u.state->cursor),
@@ -130,7 +142,7 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
     if (u.scaled) settle_scale(*u.state);
     return;
   }
-  const Segment& s = segment_of(u);
+  const Segment& s = segment_of(blocks);
   const int block = blockIdx.x - s.first_block, i = place_in(s, block);
   const std::int64_t place = s.begin + i;
   float4 w{}, m{}, v{}, g{};
@@ -175,18 +187,18 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
 }
 
 struct SumPartials {
-  Update u;
+  Blocks blocks;
   bool adds;
 };
 __global__ void __launch_bounds__(threads) sum_kernel(const __grid_constant__ SumPartials a) {
   wait_for_predecessor();
-  const Segment& s = segment_of(a.u);
+  const Segment& s = segment_of(a.blocks);
   const int block = blockIdx.x - s.first_block, i = place_in(s, block);
-  const std::int64_t place = s.begin + i;
+  float* to = a.blocks.u.gradients + s.begin + i;
   float4 g = gathered(s, block);
   if (i < 0) return;
-  if (a.adds) g = plus(g, at4(a.u.gradients + place));
-  *reinterpret_cast<float4*>(a.u.gradients + place) = g;
+  if (a.adds) g = plus(g, at4(to));
+  *reinterpret_cast<float4*>(to) = g;
 }
 
 struct Record {
@@ -203,20 +215,21 @@ __global__ void __launch_bounds__(threads) record_kernel(const __grid_constant__
 }
 
 struct SquaredNorm {
-  Update u;
+  Blocks blocks;
   bool updated;
 };
 // Blocks add to the record in any order, which changes the last digits of a double.
 __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ SquaredNorm a) {
   __shared__ double sums[threads];
   wait_for_predecessor();
-  const Segment& s = segment_of(a.u);
+  const Update& u = a.blocks.u;
+  const Segment& s = segment_of(a.blocks);
   const int block = blockIdx.x - s.first_block, i = place_in(s, block);
   float4 g{};
-  if (!a.u.from_gradients)
+  if (!u.from_gradients)
     g = gathered(s, block);
   else if (i >= 0)
-    g = at4(a.u.gradients + s.begin + i);
+    g = at4(u.gradients + s.begin + i);
   const double x = g.x, y = g.y, z = g.z, w = g.w;
   sums[threadIdx.x] = i >= 0 ? x * x + y * y + z * z + w * w : 0;
   for (int half = threads / 2; half > 0; half /= 2) {
@@ -224,9 +237,9 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ S
     if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
   if (threadIdx.x != 0) return;
-  const double unscale = a.u.scaled ? __ldcg(&a.u.state->unscale) : 1.f;
-  const std::uint32_t slot = __ldcg(&a.u.state->slot) - a.updated;
-  atomicAdd(&a.u.history[slot].gradient_squared, sums[0] * unscale * unscale);
+  const double unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
+  const std::uint32_t slot = __ldcg(&u.state->slot) - a.updated;
+  atomicAdd(&u.history[slot].gradient_squared, sums[0] * unscale * unscale);
 }
 
 __global__ void __launch_bounds__(threads) round_kernel(const __grid_constant__ Rounding r) {
@@ -248,17 +261,17 @@ int lay_out_blocks(Segment* segments, int count) {
 }
 
 cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream) {
-  return launch(sum_kernel, u.blocks, threads, 0, stream, SumPartials{u, adds});
+  return launch(sum_kernel, u.blocks, threads, 0, stream, SumPartials{blocks_of(u), adds});
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
-  return launch(update_kernel, u.blocks + u.ends_step, threads, 0, stream, u);
+  return launch(update_kernel, u.blocks + u.ends_step, threads, 0, stream, blocks_of(u));
 }
 cudaError_t launch_update_after_wait(const Update& u, cudaStream_t stream) {
-  update_kernel<<<u.blocks + u.ends_step, threads, 0, stream>>>(u);
+  update_kernel<<<u.blocks + u.ends_step, threads, 0, stream>>>(blocks_of(u));
   return cudaGetLastError();
 }
 cudaError_t launch_squared_norm(const Update& u, bool updated, cudaStream_t stream) {
-  return launch(norm_kernel, u.blocks, threads, 0, stream, SquaredNorm{u, updated});
+  return launch(norm_kernel, u.blocks, threads, 0, stream, SquaredNorm{blocks_of(u), updated});
 }
 cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream) {
   const auto blocks = static_cast<int>((r.count + 4 * threads - 1) / (4 * threads));

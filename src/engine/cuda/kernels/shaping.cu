@@ -15,26 +15,30 @@ struct Border {
 __global__ void border_kernel(const __grid_constant__ Rows<Border> r) {
   wait_for_predecessor();
   const BorderPass& b = r.pass.b;
-  r.shares.each([&](int row, int c) {
+  const auto load = [&](int row, int c) {
     const int3 p = r.positions.of(row);
     const int y = p.y - b.top, x = p.x - b.left;
     const int from_y = r.pass.by_spread_h.quotient(max(y, 0)),
               from_x = r.pass.by_spread_w.quotient(max(x, 0));
     const bool inside = y >= 0 && x >= 0 && from_y * b.spread_h == y && from_x * b.spread_w == x &&
                         from_y < b.in.height && from_x < b.in.width;
-    store4(b.to + std::int64_t{row} * b.out.pitch + c,
-           inside ? load4(b.from + index(b.in, p.z, from_y, from_x, c)) : float4{});
+    return inside ? load4(b.from + index(b.in, p.z, from_y, from_x, c)) : float4{};
+  };
+  r.shares.each(load, [&](int row, int c, float4 v) {
+    store4(b.to + std::int64_t{row} * b.out.pitch + c, v);
   });
 }
 __global__ void border_backward_kernel(const __grid_constant__ Rows<BorderPass> r) {
   wait_for_predecessor();
   const BorderPass& b = r.pass;
-  r.shares.each([&](int row, int c) {
+  const auto load = [&](int row, int c) {
     const int3 p = r.positions.of(row);
     const int y = p.y * b.spread_h + b.top, x = p.x * b.spread_w + b.left;
     const bool inside = y >= 0 && x >= 0 && y < b.out.height && x < b.out.width;
-    store4(b.to + std::int64_t{row} * b.in.pitch + c,
-           inside ? load4(b.from + index(b.out, p.z, y, x, c)) : float4{});
+    return inside ? load4(b.from + index(b.out, p.z, y, x, c)) : float4{};
+  };
+  r.shares.each(load, [&](int row, int c, float4 v) {
+    store4(b.to + std::int64_t{row} * b.in.pitch + c, v);
   });
 }
 
@@ -45,15 +49,17 @@ struct Repeat {
 __global__ void repeat_kernel(const __grid_constant__ Rows<Repeat> rows) {
   wait_for_predecessor();
   const RepeatPass& r = rows.pass.r;
-  rows.shares.each([&](int row, int c) {
+  const auto load = [&](int row, int c) {
     const int3 p = rows.positions.of(row);
     const float* from = r.from + index(r.in, p.z, rows.pass.by_height.quotient(p.y),
                                        rows.pass.by_width.quotient(p.x), 0);
     const auto of = [&](int i) {
       return c + i < r.out.channels ? from[rows.pass.by_channels.quotient(c + i)] : 0.f;
     };
-    store4(r.to + std::int64_t{row} * r.out.pitch + c,
-           r.channels == 1 ? load4(from + c) : float4{of(0), of(1), of(2), of(3)});
+    return r.channels == 1 ? load4(from + c) : float4{of(0), of(1), of(2), of(3)};
+  };
+  rows.shares.each(load, [&](int row, int c, float4 v) {
+    store4(r.to + std::int64_t{row} * r.out.pitch + c, v);
   });
 }
 __global__ void repeat_backward_kernel(const __grid_constant__ Rows<RepeatPass> rows) {
@@ -109,18 +115,21 @@ cudaError_t launch_border(const BorderPass& b, cudaStream_t stream) {
   const Border border{b, Divider(static_cast<std::uint32_t>(b.spread_h)),
                       Divider(static_cast<std::uint32_t>(b.spread_w))};
   const auto r = rows_of(border, b.count, b.out);
-  return launch(border_kernel, r.shares.blocks(), threads, 0, stream, r);
+  return launch(border_kernel, r.shares.fewer_blocks(current_chip().multiprocessors), threads, 0,
+                stream, r);
 }
 cudaError_t launch_border_backward(const BorderPass& b, cudaStream_t stream) {
   const auto r = rows_of(b, b.count, b.in);
-  return launch(border_backward_kernel, r.shares.blocks(), threads, 0, stream, r);
+  return launch(border_backward_kernel, r.shares.fewer_blocks(current_chip().multiprocessors),
+                threads, 0, stream, r);
 }
 cudaError_t launch_repeat(const RepeatPass& r, cudaStream_t stream) {
   const Repeat repeat{r, Divider(static_cast<std::uint32_t>(r.height)),
                       Divider(static_cast<std::uint32_t>(r.width)),
                       Divider(static_cast<std::uint32_t>(r.channels))};
   const auto rows = rows_of(repeat, r.count, r.out);
-  return launch(repeat_kernel, rows.shares.blocks(), threads, 0, stream, rows);
+  return launch(repeat_kernel, rows.shares.fewer_blocks(current_chip().multiprocessors), threads, 0,
+                stream, rows);
 }
 cudaError_t launch_repeat_backward(const RepeatPass& r, cudaStream_t stream) {
   const auto rows = rows_of(r, r.count, r.in);

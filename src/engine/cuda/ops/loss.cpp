@@ -1,3 +1,4 @@
+#include "engine/cuda/kernels/loss_slices.h"
 #include "engine/cuda/ops/product.h"
 #include "engine/cuda/weights.h"
 
@@ -101,18 +102,34 @@ class PlainLoss final : public LossOp {
   PlainLoss(std::string name, LossKind loss, bool softmax, Tensor* in)
       : LossOp(std::move(name), in, nullptr), loss_(loss), softmax_(softmax) {}
   std::string method() const override { return softmax_ ? "softmax and loss" : "loss"; }
-  void claim(Planner& planner) override { places = claim_places(planner); }
+  void claim(Planner& planner) override {
+    places = claim_places(planner);
+    const std::int64_t count = planner.micro_batch();
+    slices_ = loss_slices(loss_, softmax_, tensors(), count, planner.chip().multiprocessors);
+    if (slices_ > 1)
+      planner.claim_scratch(static_cast<core::Bytes>(count * slices_) * sizeof(LossSlice),
+                            static_cast<int>(count));
+  }
 
   void forward(Pass& pass) const override {
     Head head = common(pass, loss_, softmax_, places);
-    LossTensors tensors{pass.at(in_->value), nullptr, in_->positions(), in_->channels, in_->pitch};
-    if (pass.training) tensors.gradient = head.logit_gradient = pass.at(in_->gradient);
-    check(launch_loss(head, tensors, pass.stream), "the loss");
+    LossTensors t = tensors();
+    t.outputs = pass.at(in_->value);
+    if (pass.training) t.gradient = head.logit_gradient = pass.at(in_->gradient);
+    const LossSlices slices{slices_, reinterpret_cast<LossSlice*>(pass.scratch), pass.tickets};
+    check(slices_ > 0 ? launch_sliced_loss(head, t, slices, pass.stream)
+                      : launch_loss(head, t, pass.stream),
+          "the loss");
   }
 
  private:
+  LossTensors tensors() const {
+    return {nullptr, nullptr, in_->positions(), in_->channels, in_->pitch};
+  }
+
   LossKind loss_;
   bool softmax_;
+  int slices_ = 0;
 };
 
 }  // namespace
