@@ -18,10 +18,9 @@ struct Gather {
   int full_h, full_w, channels;
   float* to;
 };
-// A sample's place takes three loads that depend on each other. Settled samples are gathered while
-// the previous step's update still runs: all that reads their place has ended.
+// A sample's place takes three loads that depend on each other.
 __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__ Gather g) {
-  if (!g.source.settled) wait_for_predecessor();
+  wait_for_predecessor();
   const auto load = [&](int row, int c) {
     const int3 at = g.positions.of(row);
     const std::int64_t from =
@@ -39,7 +38,6 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
   g.shares.each(load, [&](int row, int c, float4 v) {
     store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), v);
   });
-  if (g.source.settled) wait_for_predecessor();
 }
 
 __global__ void __launch_bounds__(threads)

@@ -10,8 +10,7 @@
 // so that a layer's two gradients are one node of the graph.
 namespace sweetspot::engine::cuda {
 
-// `alone`: its blocks are few, and wait for their loads.
-template <class M, class T, bool alone, class A, class B>
+template <class M, class T, class A, class B>
 __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* shared,
                          typename T::Sums& sums) {
   using Element = typename M::Element;
@@ -36,11 +35,9 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
     a.prepare(begin);
     __syncthreads();
   }
-  if constexpr (alone && B::weights)
-    if (begin + T::k < end) b.prefetch_all(begin + T::k, end);
-      // A stage is fetched while the one before it is multiplied. One copy of the code does both,
-      // from the first stage on: a small product runs through it a few times, and fetching
-      // instructions takes it longer than anything else.
+  // A stage is fetched while the one before it is multiplied. One copy of the code does both,
+  // from the first stage on: a small product runs through it a few times, and fetching
+  // instructions takes it longer than anything else.
 #pragma unroll 1
   for (int k = begin, now = 0;; k += T::k, now ^= 1) {
     const bool more = k < end || k == begin;
@@ -229,8 +226,8 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
     PatchRows<T, dense> a(p, m0);
     KernelRows<T> b(p, n0);
     const int depth = taps * s.channels, begin = split * p.split_depth;
-    multiply<M, T, gathers>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth,
-                            shared, sums);
+    multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
+                   sums);
     if (!stage_sums<T, gathers>(p, tile, split, sums, finished)) return;
     if (dense && sliced)
       finish_slice(p, split, m0, n0, finished);
@@ -241,8 +238,8 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
     GradientRows<T, dense> a(p, phase, m0);
     KernelColumns<T, dense> b(p, phase, n0);
     const int depth = dense ? s.filters : phase.depth(p), begin = min(split * p.split_depth, depth);
-    multiply<M, T, gathers>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth,
-                            shared, sums);
+    multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
+                   sums);
     tile += which * p.tiles_m * p.tiles_n;
     if (!stage_sums<T, gathers>(p, tile, split, sums, finished)) return;
     finish_data<special>(p, phase, sliced ? p.slices + split * p.slice_stride : p.input_gradient,
@@ -255,7 +252,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
         reinterpret_cast<typename PositionTable<T>::Entry(&)[2][T::k]>(entries), p, begin, end};
     PatchColumns<T, dense> a(p, table, m0);
     GradientColumns<T, dense> b(p, table, n0);
-    multiply<M, T, gathers>(a, b, begin, end, shared, sums);
+    multiply<M, T>(a, b, begin, end, shared, sums);
     stage_sums<T, false>(p, tile, split, sums, finished);
     finish_weights<M>(p, split, m0, n0, finished);
     if (tile_m == 0 && p.bias) finish_bias<T>(p, split, n0, b, reinterpret_cast<float*>(shared));

@@ -96,15 +96,6 @@ struct PatchRows {
   }
 };
 
-// Brings adjacent weights into the L2 cache: what the steps of a large network leave there is not
-// the next one's.
-__device__ inline void prefetch(const float* from, int floats) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(4 * floats)
-               : "memory");
-#endif
-}
-
 // Forward, right: the kernel in place, (k, filter).
 template <class T>
 struct KernelRows {
@@ -122,11 +113,6 @@ struct KernelRows {
                  ? load4(p.weights + static_cast<std::int64_t>(k) * p.shape.filters + n)
                  : float4{};
     }
-  }
-  __device__ void prefetch_all(int begin, int end) const {
-    const int first = n - At::column(), width = min(T::n, p.shape.filters - first);
-    for (int k = begin + static_cast<int>(threadIdx.x); k < end; k += block_threads)
-      prefetch(p.weights + static_cast<std::int64_t>(k) * p.shape.filters + first, width);
   }
 };
 
@@ -248,7 +234,11 @@ struct KernelColumns {
     const ConvShape& s = p.shape;
     const int k = k0 + At::column();
     const int place = dense ? 0 : p.by_filters.quotient(k), f = k - place * s.filters;
-    const int tap = tap_of(place);
+    int tap = place;
+    if (!dense && p.phases > 1) {
+      const int ky = phase.line_of(p, place), kx = place - ky * phase.taps_x;
+      tap = (phase.y + ky * s.stride_h) * s.kernel_w + phase.x + kx * s.stride_w;
+    }
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const int c = n0 + At::row(i);
@@ -257,26 +247,6 @@ struct KernelColumns {
               ? load4(p.weights + static_cast<std::int64_t>(tap * s.channels + c) * s.filters + f)
               : float4{};
     }
-  }
-  __device__ void prefetch_all(int begin, int end) const {
-    const ConvShape& s = p.shape;
-    const int first = dense ? 0 : p.by_filters.quotient(begin);
-    const int rows = (dense ? 1 : p.by_filters.quotient(end - 1) + 1 - first) * T::n;
-    for (int i = threadIdx.x; i < rows; i += block_threads) {
-      const int place = first + i / T::n, c = n0 + i % T::n, k = place * s.filters;
-      const int from = max(begin, k) - k, to = min(end - k, s.filters);
-      if (c < s.channels)
-        prefetch(p.weights + static_cast<std::int64_t>(tap_of(place) * s.channels + c) * s.filters +
-                     from,
-                 to - from);
-    }
-  }
-
- private:
-  __device__ int tap_of(int place) const {
-    if (dense || p.phases == 1) return place;
-    const int ky = phase.line_of(p, place), kx = place - ky * phase.taps_x;
-    return (phase.y + ky * p.shape.stride_h) * p.shape.kernel_w + phase.x + kx * p.shape.stride_w;
   }
 };
 

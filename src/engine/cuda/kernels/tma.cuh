@@ -54,17 +54,6 @@ __device__ inline void copy_box(std::uint32_t to, const CUtensorMap& map, std::u
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
-// The same boxes into the L2 cache.
-__device__ inline void prefetch_box(const CUtensorMap& map, int x, int y) {
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(&map), "r"(x),
-               "r"(y)
-               : "memory");
-}
-__device__ inline void prefetch_box(const CUtensorMap& map, int x, int y, int z) {
-  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global [%0, {%1, %2, %3}];" ::"l"(&map), "r"(x),
-               "r"(y), "r"(z)
-               : "memory");
-}
 // Channels from c on of successive positions of the map's rectangle, from (x, y) of sample n on,
 // each moved by one tap's offset.
 __device__ inline void copy_patches(std::uint32_t to, const CUtensorMap& map, std::uint32_t barrier,

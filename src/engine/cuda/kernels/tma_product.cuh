@@ -109,28 +109,6 @@ struct TmaSource {
     }
   }
 
-  // The kernel of this tile's stages, into the L2 cache, by one warp.
-  __device__ void prefetch(int begin, int end) const {
-    const ConvShape& s = product.part.shape;
-    const bool forward = kind == GemmKind::forward;
-    const int pieces = stages_of_tap(forward ? s.channels : s.filters);
-    const int taps_x = forward ? s.kernel_w : phase.taps_x;
-    for (int i = begin + static_cast<int>(threadIdx.x % 32); i < end; i += 32) {
-      const StagePlace place(i, pieces, taps_x < 1 ? 1 : taps_x);
-#pragma unroll
-      for (int t = 0; t < terms; ++t) {
-        if constexpr (kind == GemmKind::forward) {
-#pragma unroll
-          for (int j = 0; j < Tile::panels; ++j)
-            prefetch_box(product.right[t], n0 + 64 * j,
-                         place.tap * s.channels + place.piece * tma_depth);
-        } else {
-          prefetch_box(product.right[t], place.piece * tma_depth, n0, tap_of(place));
-        }
-      }
-    }
-  }
-
  private:
   // Positions of the input under a tap, from row m of the flat matrix or from `at` on.
   __device__ void patches(std::uint32_t to, int t, std::uint32_t barrier, int piece, int m,
@@ -162,13 +140,11 @@ struct TmaSource {
   }
   __device__ void kernel_columns(std::uint32_t to, int t, std::uint32_t barrier,
                                  const StagePlace& place) const {
-    copy_box(right(to, t), product.right[t], barrier, place.piece * tma_depth, n0, tap_of(place));
-  }
-  // Of the input gradient.
-  __device__ int tap_of(const StagePlace& place) const {
     const ConvShape& s = product.part.shape;
-    if (product.part.phases == 1) return place.tap;
-    return (phase.y + place.ky * s.stride_h) * s.kernel_w + phase.x + place.kx * s.stride_w;
+    int tap = place.tap;
+    if (product.part.phases > 1)
+      tap = (phase.y + place.ky * s.stride_h) * s.kernel_w + phase.x + place.kx * s.stride_w;
+    copy_box(right(to, t), product.right[t], barrier, place.piece * tma_depth, n0, tap);
   }
   __device__ static std::uint32_t right(std::uint32_t to, int t) {
     return to + terms * Tile::left_bytes + t * Tile::right_bytes;
@@ -225,23 +201,22 @@ __global__ void __launch_bounds__(tma_threads, TmaTile<kind, n, terms>::blocks)
     barriers_started();
   }
   __syncthreads();
+  wait_for_predecessor();
+
   if (threadIdx.x >= packed_threads) {
-    const TmaSource<kind, n, terms> source{product, phase, place.which, m0, n0};
-    if (kind != GemmKind::weights && product.few_blocks) source.prefetch(begin, end);
-    wait_for_predecessor();
     if (threadIdx.x == packed_threads) {
       int i = 0;
-      source.fill(begin, end, [&](const auto& copy) {
-        const int slot = i % stages, round = i / stages;
-        if (round > 0) await(empty(slot), (round - 1) & 1);
-        arrive_expecting(full(slot), Tile::copied_bytes);
-        copy(shared + slot * Tile::stage_bytes, full(slot));
-        ++i;
-      });
+      TmaSource<kind, n, terms>{product, phase, place.which, m0, n0}.fill(
+          begin, end, [&](const auto& copy) {
+            const int slot = i % stages, round = i / stages;
+            if (round > 0) await(empty(slot), (round - 1) & 1);
+            arrive_expecting(full(slot), Tile::copied_bytes);
+            copy(shared + slot * Tile::stage_bytes, full(slot));
+            ++i;
+          });
     }
     return;  // a block's barriers do not wait for threads that have ended
   }
-  wait_for_predecessor();
 
   // Zeros that the compiler cannot move between the products, which would then wait for each other.
   float sums[n / 2];
@@ -275,8 +250,7 @@ cudaError_t launch_tma_as(const GemmPart& p, cudaStream_t stream) {
   using Tile = TmaTile<kind, n, terms>;
   static const cudaError_t allowed = allow_shared_memory(kernel, Tile::bytes);
   if (allowed != cudaSuccess) return allowed;
-  const int blocks = p.phases * p.tiles_m * p.tiles_n * p.splits;
-  TmaProduct product{p, blocks <= 2 * current_chip().multiprocessors};
+  TmaProduct product{p};
   if (const cudaError_t error = map_operands(product, n, terms, !M::is_bf16());
       error != cudaSuccess)
     return error;

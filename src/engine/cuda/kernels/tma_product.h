@@ -13,8 +13,7 @@ __host__ __device__ inline int stages_of_tap(int depth) { return (depth + tma_de
 constexpr int most_tma_terms = 2, most_tma_phases = 4;
 // A product and where its operands are.
 struct TmaProduct {
-  GemmPart part;    // its split_depth counts stages
-  bool few_blocks;  // so that the kernel's way from memory shows
+  GemmPart part;  // its split_depth counts stages
   CUtensorMap left[most_tma_phases * most_tma_terms], right[most_tma_terms];
   bool flat;  // the left operand is a matrix: one tap, nothing skipped
 };

@@ -64,6 +64,13 @@ double clocks(const Chip& chip, const PackedSize& size, Math math, const PackedT
   return all + cluster_clocks + 4.0 * packed_rows * choice.columns / cluster_bytes_a_clock;
 }
 
+// Tiles that take more than one round need no splits, and clusters would leave gaps.
+bool fits_clusters(const Chip& chip, const PackedSize& size, Math math, const PackedTiles& choice) {
+  const int together = choice.tma ? tma_blocks(choice.columns, math) : 2;
+  return clusters(choice.splits) && blocks_of(size, choice) * choice.splits <=
+                                        clustered_at_once(chip, choice.splits, together);
+}
+
 double packing_clocks(double elements, Math math, double bytes_read) {
   if (elements == 0) return 0;
   return elements * (bytes_read + 2 * packed_terms(math)) / bytes_a_clock + launch_clocks;
@@ -96,7 +103,7 @@ PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math m
       now.split_depth = tiles(tiles(depth, wanted), stage) * stage;
       now.splits = tiles(depth, now.split_depth);
       if (now.splits > 1 && now.split_depth < 4 * stage) break;
-      if (!size.weights && !clusters(now.splits)) continue;
+      if (!size.weights && now.splits > 1 && !fits_clusters(chip, size, math, now)) continue;
       now.clocks = clocks(chip, size, math, now, stage_clocks, end);
       if (best.clocks == 0 || now.clocks < best.clocks) best = now;
     }
