@@ -109,39 +109,6 @@ struct PoolPass {
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream);
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream);
 
-constexpr int most_norm_columns = 32;
-// How blocks divide a normalisation: vectors of four features, and slices of the rows.
-struct NormShares {
-  int columns = 1, slices = 1;
-};
-NormShares share_norm(int rows, int padded, int multiprocessors);
-
-struct NormPass {
-  int rows, padded;     // padded features in each row; the padding stays zero
-  int pitch, channels;  // features come in runs of `pitch`, of which `channels` are not padding
-  bool training;
-  Function function;  // after the normalisation, in the same pass
-  bool pooled;        // 2×2 max pooling after that: output and gradient have a row per window
-  int width;          // of the image that is pooled
-  Divider by_windows_x;
-  std::uint8_t* code;  // of each pooled value: which of its window's four it is
-  float momentum, epsilon;
-  const float *input, *gamma, *beta, *gradient;
-  float *moving_mean, *moving_variance, *mean, *scale;  // mean and 1/σ of the micro-batch
-  float *output, *input_gradient, *gamma_gradient, *beta_gradient;
-  ValueTerms output_terms, input_gradient_terms;
-  // The same of what is read, floats or one term; the kernel that holds all rows reads floats only.
-  ValueTerms input_terms, gradient_terms;
-  StepState* state;  // learns of an overflow, if the gradient is one term of fp16
-  float* sums;       // of the input gradient's columns, or null: (sum_slices, padded)
-  int sum_slices;
-  int columns, slices;
-  float *partials, *means;  // with several slices: (slices, 2, padded) and (2, padded)
-  std::uint32_t* tickets;   // per group of columns: the number of finished slices
-};
-cudaError_t launch_norm(const NormPass& n, cudaStream_t stream);
-cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream);
-
 // gradients = (adds ? gradients : 0) + Σ partials
 cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream);
 cudaError_t launch_update(const Update& u, cudaStream_t stream);

@@ -1,158 +1,183 @@
 #include <algorithm>
-#include <type_traits>
 
-#include "engine/cuda/kernels/norm.cuh"
+#include "engine/cuda/kernels/norm_sums.cuh"
 
-// Batch normalisation of any number of rows, in two kernels. Each block of the first writes its
-// sums; the last one to finish, determined by an integer counter, adds them in the order of the
-// blocks, so the result depends only on the shape.
+// Batch normalisation of any number of rows, in two kernels. Every block of the second adds the
+// slices of the first's sums, in order, for its own features.
 namespace sweetspot::engine::cuda {
 namespace {
 
-// Whether this is the last of the blocks that share these columns, so that all others' results are
-// visible.
-__device__ bool last_of_slices(const NormPass& n) {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(n.tickets + blockIdx.x, 1u) + 1 == n.slices;
-    if (last) n.tickets[blockIdx.x] = 0;
+struct OneBlock {
+  __device__ static void enter() {}
+  __device__ static float over_blocks(float sum) { return sum; }
+  __device__ static bool stores() { return true; }
+  __device__ static int slice() { return static_cast<int>(blockIdx.y); }
+};
+
+struct Coefficients {
+  float values[3][4 * most_norm_columns];
+  __device__ float4 of(int which, int column) const { return load4(&values[which][4 * column]); }
+};
+
+// A thread's own feature of the block's, as long as there are any.
+struct OwnFeature {
+  int feature;
+  bool real;
+  __device__ explicit OwnFeature(const NormPass& n) {
+    feature = static_cast<int>(blockIdx.x) * 4 * n.shares.columns + static_cast<int>(threadIdx.x);
+    real = static_cast<int>(threadIdx.x) < 4 * n.shares.columns && feature < n.padded;
   }
+};
+
+// The two totals of this thread's own feature.
+__device__ float2 over_slices(const NormPass& n) {
+  __shared__ float shared[norm_threads];
+  const Outputs o(n);
+  float sum = 0;
+  if (o.real(n)) {
+    const float* from = n.partials + o.place(n);
+#pragma unroll 4
+    for (int slice = o.part; slice < n.shares.slices; slice += o.parts)
+      sum += __ldcg(from + std::int64_t{slice} * 2 * n.padded);
+  }
+  shared[threadIdx.x] = sum;
   __syncthreads();
-  __threadfence();
-  return last;
+  float2 totals{};
+  if (OwnFeature(n).real)
+#pragma unroll 4
+    for (int part = 0; part < o.parts; ++part) {
+      const float* at = &shared[part * o.width + threadIdx.x / 4 * 8 + threadIdx.x % 4];
+      totals.x += at[0], totals.y += at[4];
+    }
+  return totals;
 }
 
-// Merges the slices, each group those of its turn, with several loads in flight; `made(slice,
-// first, second)` makes a T of the two vectors of a slice.
-template <class T, class Made>
-__device__ T over_slices(const NormPass& n, const Place& p, Made made) {
-  constexpr int at_once = 4;
-  T all{};
-  for (int slice = p.group; p.real && slice < n.slices; slice += at_once * p.groups) {
-    float4 parts[at_once][2];
+// The second pass, or the only one in evaluation. Its input is older than the first pass, so it
+// loads the first rows while that one runs.
+template <bool half, bool pooled, bool smooth>
+__global__ void __launch_bounds__(norm_threads, 2)
+    norm_apply_kernel(const __grid_constant__ NormPass n) {
+  __shared__ __align__(16) Coefficients coefficients;
+  constexpr int each = pooled ? 4 : 1, at_once = pooled ? 1 : 4;
+  const Place p(n, pooled ? n.rows / 4 : n.rows);
+  Raw4<half> x[at_once * each];
+  const auto load = [&](int unit) {
+    if (unit < p.end)
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int which = min(slice + i * p.groups, n.slices - 1);
-      const float* from = n.partials + std::int64_t{2} * which * n.padded + p.feature;
-      parts[i][0] = load4_shared(from), parts[i][1] = load4_shared(from + n.padded);
+      for (int i = 0; i < at_once; ++i)
+#pragma unroll
+        for (int slot = 0; slot < each; ++slot)
+          x[i * each + slot] =
+              load_raw4<half>(n.input, before_pooling<pooled>(n, p.unit(unit, i), slot, p.feature));
+  };
+  int unit = p.first();
+  if (n.training) load(unit);
+  const OwnFeature own(n);
+  float gamma = 1, beta = 0, moving_mean = 0, moving_variance = 0;
+  if (own.real) {
+    if (n.gamma) gamma = n.gamma[own.feature];
+    if (n.beta) beta = n.beta[own.feature];
+    moving_mean = n.moving_mean[own.feature], moving_variance = n.moving_variance[own.feature];
+  }
+  wait_for_predecessor();
+  if (!n.training) load(unit);
+  const float2 totals = n.training ? over_slices(n) : float2{};
+  if (own.real) {
+    float mean = moving_mean, scale = rsqrtf(moving_variance + n.epsilon);
+    if (n.training) {
+      const Statistics s(n.pivots[own.feature], totals.x, totals.y, 1 / static_cast<float>(n.rows));
+      mean = s.mean, scale = s.scale(n);
+      if (blockIdx.y == 0) s.store(n, own.feature, moving_mean, moving_variance);
     }
+    coefficients.values[0][threadIdx.x] = mean;
+    coefficients.values[1][threadIdx.x] = scale * gamma;
+    coefficients.values[2][threadIdx.x] = beta;
+  }
+  __syncthreads();
+  const float4 mean = coefficients.of(0, p.column), factor = coefficients.of(1, p.column);
+  const float4 shift = coefficients.of(2, p.column);
+  const auto value = [&](Raw4<half> v) {
+    return norm_function<smooth>(n.function,
+                                 (floats_of(v, n.input_terms.fp16) - mean) * factor + shift);
+  };
+#pragma unroll 1
+  while (unit < p.end) {
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      if (slice + i * p.groups < n.slices)
-        all = merged(all, made(slice + i * p.groups, parts[i][0], parts[i][1]));
+      if (unit + i * p.groups < p.end) {
+        const std::int64_t at = std::int64_t{unit + i * p.groups} * n.padded + p.feature;
+        float4 y = value(x[i * each]);
+        if constexpr (pooled) {
+          uchar4 code{};
+#pragma unroll
+          for (int slot = 1; slot < 4; ++slot)
+            keep_larger(y, code, value(x[slot]), static_cast<std::uint8_t>(slot));
+          if (n.code) *reinterpret_cast<uchar4*>(n.code + at) = code;
+        }
+        store_norm4(n.output, n.output_terms, at, smooth ? only_channels(n, p.feature, y) : y);
+      }
+    unit += at_once * p.groups;
+    load(unit);
   }
-  return all;
 }
 
-template <bool half>
-__global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ NormPass n) {
-  extern __shared__ __align__(16) unsigned char raw[];
-  auto* shared = reinterpret_cast<Moments*>(raw);
-  wait_for_predecessor();
-  const Place p(n, n.rows);
-  const bool holds = p.real && p.group == 0;
-  float4 moving_mean{}, moving_variance{};  // loaded before they are needed
-  if (holds)
-    moving_mean = load4(n.moving_mean + p.feature),
-    moving_variance = load4(n.moving_variance + p.feature);
-  Moments m =
-      over_groups(moments_of<half>(n, p), p, min(p.groups, p.end - p.begin), n.columns, shared);
-  float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
-  if (holds) store4(mine, m.mean), store4(mine + n.padded, m.square);
-  if (!last_of_slices(n)) return;
-  m = over_slices<Moments>(n, p, [&](int slice, float4 mean, float4 square) {
-    return Moments{static_cast<float>(p.rows_of_slice(n, slice)), mean, square};
-  });
-  m = over_groups(m, p, min(p.groups, n.slices), n.columns, shared);
-  if (!holds) return;
-  const float4 variance = m.square * (1 / static_cast<float>(n.rows));
-  store4(n.mean + p.feature, m.mean);
-  store4(n.scale + p.feature, each(variance, [&](float v) { return 1 / sqrtf(v + n.epsilon); }));
-  const auto move = [&](float* moving, float4 before, float4 now) {
-    store4(moving + p.feature, before * n.momentum + now * (1 - n.momentum));
-  };
-  move(n.moving_mean, moving_mean, m.mean), move(n.moving_variance, moving_variance, variance);
-}
-
-// The second pass, or the only one in evaluation.
-template <bool pooled, bool half, bool smooth>
-__global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_constant__ NormPass n) {
-  wait_for_predecessor();
-  const Place p(n, pooled ? n.rows / 4 : n.rows);
-  if (!p.real) return;
-  float4 mean, scale;
-  if (n.training) {
-    mean = load4(n.mean + p.feature), scale = load4(n.scale + p.feature);
-  } else {
-    mean = load4(n.moving_mean + p.feature);
-    scale = each(load4(n.moving_variance + p.feature),
-                 [&](float v) { return 1 / sqrtf(v + n.epsilon); });
-  }
-  const Features f = features_of(n, p.feature, mean, scale);
-  if constexpr (pooled)
-    apply_pooled<half, smooth>(n, p, f);
-  else
-    apply<half, smooth>(n, p, f);
-}
-
-template <bool pooled, bool half_x, bool half_g, bool smooth>
-__global__ void __launch_bounds__(threads)
-    norm_backward_kernel(const __grid_constant__ NormPass n) {
-  extern __shared__ __align__(16) unsigned char raw[];
-  auto* shared = reinterpret_cast<Totals*>(raw);
-  wait_for_predecessor();
-  const Place p(n, pooled ? n.rows / 4 : n.rows);
-  Totals t{};
-  float4 scale{};
-  if (p.real) {
-    scale = load4(n.scale + p.feature);
-    t = totals_of<pooled, half_x, half_g, smooth>(
-        n, p, features_of(n, p.feature, load4(n.mean + p.feature), scale));
-  }
-  t = over_groups(t, p, min(p.groups, p.end - p.begin), n.columns, shared);
-  float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
-  if (p.real && p.group == 0) store4(mine, t.gradient), store4(mine + n.padded, t.product);
-  if (!last_of_slices(n)) return;
-  t = over_slices<Totals>(n, p, [](int, float4 gradient, float4 product) {
-    return Totals{gradient, product};
-  });
-  t = over_groups(t, p, min(p.groups, n.slices), n.columns, shared);
-  if (!p.real || p.group != 0) return;
-  const Means means = settle_totals(n, p.feature, t, scale, true);
-  if (half_g && n.state && !isfinite(t.gradient.x + t.gradient.y + t.gradient.z + t.gradient.w))
-    n.state->bad = 1;
-  store4(n.means + p.feature, means.gradient);
-  store4(n.means + n.padded + p.feature, means.product);
-}
-
-template <bool pooled, bool half_x, bool half_g, bool smooth>
-__global__ void __launch_bounds__(threads)
+// Its input and its gradient are older than the first pass, too.
+template <bool half_x, bool half_g, bool pooled, bool smooth>
+__global__ void __launch_bounds__(norm_threads, 2)
     norm_apply_backward_kernel(const __grid_constant__ NormPass n) {
-  extern __shared__ __align__(16) unsigned char raw[];
-  wait_for_predecessor();
+  __shared__ __align__(16) Coefficients coefficients;
   const Place p(n, pooled ? n.rows / 4 : n.rows);
-  float4 sum{};
-  if (p.real) {
-    const float4 scale = load4(n.scale + p.feature);
-    const Features f = features_of(n, p.feature, load4(n.mean + p.feature), scale);
-    sum = apply_backward<pooled, half_x, half_g, smooth>(
-        n, p, f, scale, {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
+  GradientUnits<pooled, half_x, half_g> units;
+  int unit = p.first();
+  units.load_input(n, p, unit), units.load_gradient(n, p, unit);
+  const OwnFeature own(n);
+  float scale = 0, gamma = 1;
+  if (own.real) {
+    scale = n.scale[own.feature];
+    if (n.gamma) gamma = n.gamma[own.feature];
   }
-  if (n.sums) store_sums(n, p, sum, reinterpret_cast<float4*>(raw));
+  wait_for_predecessor();
+  const float2 totals = over_slices(n);
+  if (own.real) {
+    const GradientFactors factors(totals.x, totals.y, scale, gamma, 1 / static_cast<float>(n.rows));
+    coefficients.values[0][threadIdx.x] = factors.by_gradient;
+    coefficients.values[1][threadIdx.x] = factors.by_distance;
+    coefficients.values[2][threadIdx.x] = factors.constant;
+    if (blockIdx.y == 0) factors.store(n, own.feature, totals.x);
+  }
+  if (!n.input_gradient) return;
+  const Features f(n, p.feature);
+  __syncthreads();
+  const float4 by_gradient = coefficients.of(0, p.column);
+  const float4 by_distance = coefficients.of(1, p.column), constant = coefficients.of(2, p.column);
+#pragma unroll 1
+  while (unit < p.end) {
+    units.template each_of<smooth>(n, p, f, unit, [&](std::int64_t place, const GradientAt& at) {
+      store_norm4(n.input_gradient, n.input_gradient_terms, place,
+                  by_gradient * at.g + (by_distance * at.x + constant));
+    });
+    unit += units.count * p.groups;
+    units.load_input(n, p, unit), units.load_gradient(n, p, unit);
+  }
 }
 
-// The second pass merges nothing, so it may have more blocks.
-dim3 second_blocks_of(const NormPass& n) {
-  constexpr int rows_each = 4, more = 4;
-  const int rows = n.pooled ? n.rows / 4 : n.rows, groups = threads / n.columns;
-  return norm_blocks(n, std::clamp(rows / (groups * rows_each), n.slices, more * n.slices));
+// The second pass may have more blocks, but each adds all slices.
+dim3 second_blocks_of(const NormPass& n, int slices) {
+  constexpr int rows_each = 4, more = 2;
+  const int rows = n.pooled ? n.rows / 4 : n.rows, groups = norm_threads / n.shares.columns;
+  return norm_blocks(n, std::clamp(rows / (groups * rows_each), slices, more * slices));
+}
+int blocks_of(const NormPass& n) { return n.shares.slices * n.shares.cluster; }
+
+cudaError_t launch_sums(const NormPass& n, bool backward, cudaStream_t stream) {
+  if (n.shares.cluster > 1) return launch_norm_sums_in_clusters(n, backward, stream);
+  return launch(sums_kernel<OneBlock>(n, backward), norm_blocks(n, n.shares.slices), norm_threads,
+                0, stream, n);
 }
 
 }  // namespace
 
-NormShares share_norm(int rows, int padded, int multiprocessors) {
+NormShares share_norm(int rows, int padded, const Chip& chip) {
   const int vectors = padded / 4;
   const auto columns_of = [&](int most) {
     const int tiles = (vectors + most - 1) / most;
@@ -160,68 +185,38 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
   };
   NormShares s;
   s.columns = columns_of(most_norm_columns);
-  const int groups = threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
-  // One block merges the slices: few large ones keep memory as busy as many small ones.
-  constexpr int rows_each = 8;
-  s.slices = std::clamp(multiprocessors / tiles, 1, std::max(1, rows / (groups * rows_each)));
+  const int groups = norm_threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
+  // One block per multiprocessor leaves room for those of the second pass, each of which adds all
+  // slices; a cluster's are one.
+  const int rows_each = chip.warpgroups ? 2 : 8;
+  s.slices = std::clamp(chip.multiprocessors / tiles, 1, std::max(1, rows / (groups * rows_each)));
+  if (chip.warpgroups && s.slices >= 2 * norm_cluster_blocks)
+    s.cluster = norm_cluster_blocks, s.slices /= s.cluster;
   return s;
 }
 
-namespace {
-
-// Calls make(…) with each bool as a constant.
-template <class Make>
-auto with_constants(Make make) {
-  return make();
-}
-template <class Make, class... Bools>
-auto with_constants(Make make, bool first, Bools... rest) {
-  return first ? with_constants([&](auto... c) { return make(std::true_type{}, c...); }, rest...)
-               : with_constants([&](auto... c) { return make(std::false_type{}, c...); }, rest...);
-}
-
-using Kernel = void (*)(NormPass);
-Kernel apply_kernel(const NormPass& n) {
-  return with_constants(
-      [](auto pooled, auto half, auto smooth) -> Kernel {
-        return norm_apply_kernel<decltype(pooled)::value, decltype(half)::value,
+cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
+  if (n.training)
+    if (const cudaError_t error = launch_sums(n, false, stream); error != cudaSuccess) return error;
+  const NormKernel kernel = with_constants(
+      [](auto half, auto pooled, auto smooth) -> NormKernel {
+        return norm_apply_kernel<decltype(half)::value, decltype(pooled)::value,
                                  decltype(smooth)::value>;
       },
-      n.pooled, n.input_terms.terms > 0, is_smooth(n));
-}
-struct BackwardKernels {
-  Kernel sums, gradients;
-};
-BackwardKernels backward_kernels(const NormPass& n) {
-  return with_constants(
-      [](auto pooled, auto half_x, auto half_g, auto smooth) {
-        constexpr bool p = decltype(pooled)::value, x = decltype(half_x)::value,
-                       g = decltype(half_g)::value, s = decltype(smooth)::value;
-        return BackwardKernels{norm_backward_kernel<p, x, g, s>,
-                               norm_apply_backward_kernel<p, x, g, s>};
-      },
-      n.pooled, n.input_terms.terms > 0, n.gradient_terms.terms > 0, is_smooth(n));
+      n.input_terms.terms > 0, n.pooled, is_smooth(n));
+  return launch(kernel, second_blocks_of(n, blocks_of(n)), norm_threads, 0, stream, n);
 }
 
-}  // namespace
-
-cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
-  const bool half = n.input_terms.terms > 0;
-  if (n.training) {
-    const cudaError_t error =
-        launch(half ? norm_kernel<true> : norm_kernel<false>, norm_blocks(n, n.slices), threads,
-               group_places * sizeof(Moments), stream, n);
-    if (error != cudaSuccess) return error;
-  }
-  return launch(apply_kernel(n), second_blocks_of(n), threads, 0, stream, n);
-}
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
-  const BackwardKernels kernels = backward_kernels(n);
-  const cudaError_t error = launch(kernels.sums, norm_blocks(n, n.slices), threads,
-                                   group_places * sizeof(Totals), stream, n);
-  if (error != cudaSuccess || !n.input_gradient) return error;
-  return launch(kernels.gradients, n.sums ? norm_blocks(n, n.sum_slices) : second_blocks_of(n),
-                threads, n.sums ? group_places * sizeof(float4) : 0, stream, n);
+  if (const cudaError_t error = launch_sums(n, true, stream); error != cudaSuccess) return error;
+  const NormKernel kernel = with_constants(
+      [](auto x, auto g, auto pooled, auto smooth) -> NormKernel {
+        return norm_apply_backward_kernel<decltype(x)::value, decltype(g)::value,
+                                          decltype(pooled)::value, decltype(smooth)::value>;
+      },
+      n.input_terms.terms > 0, n.gradient_terms.terms > 0, n.pooled, is_smooth(n));
+  return launch(kernel, n.input_gradient ? second_blocks_of(n, blocks_of(n)) : norm_blocks(n, 1),
+                norm_threads, 0, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda

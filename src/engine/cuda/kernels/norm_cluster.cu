@@ -1,76 +1,117 @@
 #include "engine/cuda/kernels/norm_held.cuh"
+#include "engine/cuda/kernels/norm_sums.cuh"
 
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int cluster_blocks = 8;  // as many as every GPU with clusters has
-constexpr int most_cluster_columns = 8;
+constexpr int portable_cluster_blocks = 8;  // as many as every GPU with clusters has
 
-// The blocks of a cluster: each has a slice of the rows, and reads the others' sums from their
+__device__ void arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
+__device__ void wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+// Writes to where `mine` is in the shared memory of another block.
+__device__ void write(const float* mine, int block, float value) {
+  const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(mine));
+  std::uint32_t at = 0;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"(block));
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(at), "f"(value) : "memory");
+}
+
+// The blocks of a cluster: each has a slice of the rows, and writes its sums into the others'
 // shared memory. All add the same values in the same order.
 struct Cluster {
-  // The successor starts when these blocks end: they fill their multiprocessors, and its blocks
-  // would crowd on the others.
-  __device__ void begin() const { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-  __device__ bool first() const { return blockIdx.y == 0; }
-
-  // `which`: each call of a kernel has its own memory, which the others read at any time until the
-  // end.
-  template <int which, int count>
-  __device__ void add(float4 (&v)[count], const NormPass& n, int column) const {
-    __shared__ float4 mine[count][most_cluster_columns];
-    __shared__ float4 all[count][cluster_blocks][most_cluster_columns];
-    if (threadIdx.x < n.columns)
-#pragma unroll
-      for (int i = 0; i < count; ++i) mine[i][threadIdx.x] = v[i];
+  // Any of these blocks may write to another as soon as that one has started.
+  __device__ Cluster() { arrive(); }
+  __device__ int count() const { return static_cast<int>(gridDim.y); }
+  __device__ int rank() const { return static_cast<int>(blockIdx.y); }
+  // In the first warp of every block.
+  __device__ float total(const WarpSums& parts) const {
+    __shared__ float all[most_held_blocks][32];
+    const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+    const int warps = static_cast<int>(blockDim.x / 32);
+    wait();
+#pragma unroll 1
+    for (int block = warp; block < count(); block += warps)
+      write(&all[rank()][lane], block, over_warps(parts));
     arrive(), wait();
-    const int block = threadIdx.x / most_cluster_columns;
-    const int of = threadIdx.x % most_cluster_columns;
-    if (block < cluster_blocks && of < n.columns)
-#pragma unroll
-      for (int i = 0; i < count; ++i) all[i][block][of] = read(mine[i][of], block);
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      v[i] = {};
-#pragma unroll
-      for (int b = 0; b < cluster_blocks; ++b) v[i] = v[i] + all[i][b][column];
-    }
-  }
-  // The others may still read this block's shared memory.
-  __device__ void leave() const { arrive(), wait(); }
-
- private:
-  __device__ static void arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
-  __device__ static void wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
-
-  __device__ static float4 read(const float4& mine, int block) {
-    const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(&mine));
-    std::uint32_t at = 0;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"(block));
-    float4 v;
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-                 : "r"(at)
-                 : "memory");
-    return v;
+    float sum = 0;
+    if (warp == 0)
+#pragma unroll 1
+      for (int i = 0; i < count(); ++i) sum += all[i][lane];
+    return sum;
   }
 };
 
+// The same for a first pass: the first block of each cluster adds and stores the sums.
+struct OneSlice {
+  __device__ static void enter() { arrive(); }
+  __device__ static float over_blocks(float sum) {
+    __shared__ float all[norm_cluster_blocks][most_outputs];
+    wait();  // until all have started
+    if (threadIdx.x < most_outputs)
+      write(&all[blockIdx.y % norm_cluster_blocks][threadIdx.x], 0, sum);
+    arrive(), wait();
+    sum = 0;
+    if (stores() && threadIdx.x < most_outputs)
+#pragma unroll
+      for (int i = 0; i < norm_cluster_blocks; ++i) sum += all[i][threadIdx.x];
+    return sum;
+  }
+  __device__ static bool stores() { return blockIdx.y % norm_cluster_blocks == 0; }
+  __device__ static int slice() { return static_cast<int>(blockIdx.y / norm_cluster_blocks); }
+};
+
+struct ClusterLaunch {
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attributes[2];
+  ClusterLaunch(dim3 blocks, int in_cluster, int threads, int bytes, cudaStream_t stream) {
+    config.gridDim = blocks, config.blockDim = threads;
+    config.dynamicSmemBytes = bytes, config.stream = stream;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = attributes[0].val.clusterDim.z = 1;
+    attributes[0].val.clusterDim.y = in_cluster;
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = attributes, config.numAttrs = current_chip().programmatic ? 2 : 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+};
+cudaError_t launch_clusters(NormKernel kernel, dim3 blocks, int in_cluster, int threads, int bytes,
+                            cudaStream_t stream, const NormPass& n) {
+  const ClusterLaunch launch(blocks, in_cluster, threads, bytes, stream);
+  return cudaLaunchKernelEx(&launch.config, kernel, n);
+}
+
 }  // namespace
 
+cudaError_t launch_norm_sums_in_clusters(const NormPass& n, bool backward, cudaStream_t stream) {
+  return launch_clusters(sums_kernel<OneSlice>(n, backward),
+                         norm_blocks(n, n.shares.slices * norm_cluster_blocks), norm_cluster_blocks,
+                         norm_threads, 0, stream, n);
+}
+
 cudaError_t launch_norm_in_clusters(const NormPass& n, bool backward, cudaStream_t stream) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = norm_blocks(n, cluster_blocks), config.blockDim = threads;
-  config.stream = stream;
-  cudaLaunchAttribute with[2];
-  with[0].id = cudaLaunchAttributeClusterDimension;
-  with[0].val.clusterDim.x = with[0].val.clusterDim.z = 1;
-  with[0].val.clusterDim.y = cluster_blocks;
-  with[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  with[1].val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = with, config.numAttrs = current_chip().programmatic ? 2 : 1;
-  return cudaLaunchKernelEx(&config, held_kernel<Cluster>(n, cluster_blocks, backward), n);
+  const HeldLaunch l = held_launch<Cluster>(n, backward);
+  cudaError_t error = allow_shared(l);
+  if (error == cudaSuccess && n.shares.slices > portable_cluster_blocks)
+    error = cudaFuncSetAttribute(l.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  if (error != cudaSuccess) return error;
+  return launch_clusters(l.kernel, norm_blocks(n, n.shares.slices), n.shares.slices, l.threads,
+                         l.bytes, stream, n);
+}
+
+int most_norm_blocks() {
+  static const int most = [] {
+    const auto kernel = norm_held_backward_kernel<false, false, false, false, Cluster>;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    const ClusterLaunch launch(dim3(1, most_held_blocks), most_held_blocks, most_held_threads,
+                               32 * 1024, nullptr);
+    int clusters = 0;
+    if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch.config) == cudaSuccess)
+      return clusters > 0 ? most_held_blocks : portable_cluster_blocks;
+    cudaGetLastError();
+    return most_held_blocks;  // as an H200 has
+  }();
+  return most;
 }
 
 }  // namespace sweetspot::engine::cuda

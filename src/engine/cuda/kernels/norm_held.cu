@@ -6,41 +6,43 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 struct OneBlock {
-  __device__ void begin() const { wait_for_predecessor(); }
-  __device__ bool first() const { return true; }
-  template <int, int count>
-  __device__ void add(float4 (&)[count], const NormPass&, int) const {}
-  __device__ void leave() const {}
+  __device__ constexpr int count() const { return 1; }
+  __device__ constexpr int rank() const { return 0; }
+  // In the first warp.
+  __device__ float total(const WarpSums& parts) const {
+    return threadIdx.x < 32 ? over_warps(parts) : 0;
+  }
 };
 
 }  // namespace
 
-NormShares share_norm_held(int rows, bool pooled, int padded, bool clusters) {
-  constexpr int most_rows = 8, most_columns = 8, cluster = 8;  // rows of a thread
-  const int vectors = padded / 4, each = pooled ? 4 : 1, units = rows / each;
-  // The most columns that leave enough threads for all rows; 0: not even one does.
-  const auto columns_of = [&](int block_units) {
-    int columns = 0;
-    for (int next = 1; next <= most_columns && next < 2 * vectors; next *= 2) {
-      const int groups = threads / next;
-      if ((block_units + groups - 1) / groups * each > most_rows) break;
-      columns = next;
-    }
-    return columns;
-  };
-  // Memory is read in units of two vectors.
-  const int least = std::min(2, vectors);
+NormShares share_norm_held(const NormPass& n, bool backward, const Chip& chip) {
+  // Bytes of a block. With so few, more blocks only cost more latency; with so many, two kernels on
+  // all multiprocessors are faster.
+  constexpr std::int64_t few = 8 * 1024, many = 32 * 1024, many_backward = 40 * 1024;
+  constexpr std::int64_t many_alone = 64 * 1024;
+  const std::int64_t most_bytes = !chip.warpgroups ? many_alone : backward ? many_backward : many;
+  const int most_blocks = chip.warpgroups ? most_norm_blocks() : 1;
+  const int vectors = n.padded / 4;
+  // Memory is read in sectors of 32 bytes.
+  const bool half = n.input_terms.terms > 0 || (backward && n.gradient_terms.terms > 0);
   NormShares s;
-  s.columns = columns_of(units), s.slices = s.columns >= least ? 1 : 0;
-  if (s.slices == 0 && clusters) {
-    s.columns = columns_of((units + cluster - 1) / cluster);
-    s.slices = s.columns >= least ? cluster : 0;
-  }
+  while (s.columns < vectors && s.columns < (half ? 4 : 2)) s.columns *= 2;
+  const int tiles = (vectors + s.columns - 1) / s.columns;
+  const std::int64_t bytes =
+      std::int64_t{n.pooled ? n.rows / 4 : n.rows} * s.columns * held_bytes(n, backward);
+  const auto too_few_blocks = [&] { return 4 * tiles * s.slices < 3 * chip.multiprocessors; };
+  while (s.slices < most_blocks && bytes > few * s.slices &&
+         (too_few_blocks() || bytes > most_bytes * s.slices))
+    s.slices *= 2;
+  if (bytes > most_bytes * s.slices) s.slices = 0;
   return s;
 }
 
 cudaError_t launch_norm_held(const NormPass& n, bool backward, cudaStream_t stream) {
-  return launch(held_kernel<OneBlock>(n, 1, backward), norm_blocks(n, 1), threads, 0, stream, n);
+  const HeldLaunch l = held_launch<OneBlock>(n, backward);
+  if (const cudaError_t error = allow_shared(l); error != cudaSuccess) return error;
+  return launch(l.kernel, norm_blocks(n, 1), l.threads, l.bytes, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda
