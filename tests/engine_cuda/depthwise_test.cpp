@@ -17,7 +17,7 @@ constexpr const char* many_taps =
   {"class_name": "DepthwiseConv2D", "config": {"name": "a", "kernel_size": 7, "padding": "same", "depth_multiplier": 3}},
   {"class_name": "DepthwiseConv2D", "config": {"name": "b", "kernel_size": [6, 9], "padding": "same", "activation": "relu"}},
   {"class_name": "Conv2D", "config": {"name": "c", "filters": 40, "kernel_size": 1, "activation": "tanh"}},
-  {"class_name": "DepthwiseConv2D", "config": {"name": "d", "kernel_size": [24, 1], "use_bias": false}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "d", "kernel_size": [24, 1], "depth_multiplier": 2, "use_bias": false}},
   {"class_name": "DepthwiseConv2D", "config": {"name": "e", "kernel_size": [1, 16], "strides": [2, 2], "padding": "same"}},
   {"class_name": "Flatten", "config": {"name": "f"}},
   {"class_name": "Dense", "config": {"name": "g", "units": 5, "activation": "softmax"}}]}})";
