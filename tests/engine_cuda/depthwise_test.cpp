@@ -28,8 +28,8 @@ constexpr const char* few_taps =
     R"({"class_name": "Sequential", "config": {"name": "few-taps", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 29, 22, 5]}},
   {"class_name": "DepthwiseConv2D", "config": {"name": "a", "kernel_size": 3, "padding": "same", "activation": "relu"}},
-  {"class_name": "DepthwiseConv2D", "config": {"name": "b", "kernel_size": 3, "strides": 2, "padding": "same"}},
-  {"class_name": "Conv2D", "config": {"name": "c", "filters": 36, "kernel_size": 1}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "b", "kernel_size": 3, "strides": 2, "padding": "same", "use_bias": false}},
+  {"class_name": "Conv2D", "config": {"name": "c", "filters": 36, "kernel_size": 1, "use_bias": false}},
   {"class_name": "BatchNormalization", "config": {"name": "d"}},
   {"class_name": "DepthwiseConv2D", "config": {"name": "e", "kernel_size": [2, 3], "use_bias": false}},
   {"class_name": "BatchNormalization", "config": {"name": "f"}},
