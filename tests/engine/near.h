@@ -19,6 +19,8 @@ inline model::Network without_edges(model::Network network, model::Activation sm
   };
   for (model::Layer& layer : network.layers) {
     if (auto* conv = std::get_if<model::Conv2D>(&layer.kind)) replace(conv->activation);
+    if (auto* depthwise = std::get_if<model::DepthwiseConv2D>(&layer.kind))
+      replace(depthwise->activation);
     if (auto* dense = std::get_if<model::Dense>(&layer.kind)) replace(dense->activation);
     if (auto* activate = std::get_if<model::Activate>(&layer.kind)) replace(activate->function);
     if (auto* pool = std::get_if<model::Pooling2D>(&layer.kind))

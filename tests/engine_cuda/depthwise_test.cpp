@@ -17,10 +17,26 @@ constexpr const char* many_taps =
   {"class_name": "DepthwiseConv2D", "config": {"name": "a", "kernel_size": 7, "padding": "same", "depth_multiplier": 3}},
   {"class_name": "DepthwiseConv2D", "config": {"name": "b", "kernel_size": [6, 9], "padding": "same", "activation": "relu"}},
   {"class_name": "Conv2D", "config": {"name": "c", "filters": 40, "kernel_size": 1, "activation": "tanh"}},
-  {"class_name": "DepthwiseConv2D", "config": {"name": "d", "kernel_size": [24, 1], "use_bias": false}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "d", "kernel_size": [24, 1], "depth_multiplier": 2, "use_bias": false}},
   {"class_name": "DepthwiseConv2D", "config": {"name": "e", "kernel_size": [1, 16], "strides": [2, 2], "padding": "same"}},
   {"class_name": "Flatten", "config": {"name": "f"}},
   {"class_name": "Dense", "config": {"name": "g", "units": 5, "activation": "softmax"}}]}})";
+
+// Small kernels, with few outputs or many: strides, padding, even sizes, one tap, ReLU, values of
+// 16 bits between normalisations.
+constexpr const char* few_taps =
+    R"({"class_name": "Sequential", "config": {"name": "few-taps", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 29, 22, 5]}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "a", "kernel_size": 3, "padding": "same", "activation": "relu"}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "b", "kernel_size": 3, "strides": 2, "padding": "same", "use_bias": false}},
+  {"class_name": "Conv2D", "config": {"name": "c", "filters": 36, "kernel_size": 1, "use_bias": false}},
+  {"class_name": "BatchNormalization", "config": {"name": "d"}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "e", "kernel_size": [2, 3], "use_bias": false}},
+  {"class_name": "BatchNormalization", "config": {"name": "f"}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "g", "kernel_size": [3, 1], "strides": 2, "padding": "same"}},
+  {"class_name": "DepthwiseConv2D", "config": {"name": "h", "kernel_size": 1}},
+  {"class_name": "GlobalAveragePooling2D", "config": {"name": "i"}},
+  {"class_name": "Dense", "config": {"name": "j", "units": 5, "activation": "softmax"}}]}})";
 
 // Small windows with and without overlap and padding, and large ones; images repeated and padded;
 // the mean and the maximum of whole images of many positions.
@@ -73,8 +89,8 @@ TEST_P(CudaManyTaps, TrainTheSameBitForBitInThePlannedMemory) {
   cuda::Options options;
   for (const auto precision : {cuda::Precision::fp32, cuda::Precision::bf16}) {
     options.precision = precision;
-    expect_the_same_bit_for_bit(model::read_keras(many_taps, "many-taps"), options, GetParam(),
-                                true);
+    for (const char* text : {many_taps, few_taps})
+      expect_the_same_bit_for_bit(model::read_keras(text, "taps"), options, GetParam(), true);
     expect_the_same_bit_for_bit(pooled(plane_average), options, GetParam(), true);
   }
 }

@@ -98,6 +98,73 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+// Few outputs of small kernels: one of each thread, with all taps' loads under way at once, and
+// those of the weights before the predecessor ends.
+constexpr int small_side = 3;
+struct DepthwiseSmall {
+  DepthwiseLines d;
+  int spread_h, spread_w;  // strides whose gradient this is
+  Divider by_spread_h, by_spread_w, by_out_w;
+};
+template <bool half>
+__global__ void __launch_bounds__(threads)
+    depthwise_small_kernel(const __grid_constant__ DepthwiseSmall small) {
+  constexpr int most_taps = small_side * small_side;
+  const DepthwiseLines& d = small.d;
+  const int columns = d.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int block = blockIdx.x / d.shares.tiles, tile = blockIdx.x - block * d.shares.tiles;
+  const int vector = tile * columns + threadIdx.x - group * columns, c = 4 * vector;
+  const int position = block * groups + group;
+  const bool real = group < groups && vector < d.shares.vectors && position < d.shares.rows;
+  const int last = d.kernel_h * d.kernel_w - 1;
+  float4 weights[most_taps], sum{};
+#pragma unroll
+  for (int i = 0; i < most_taps; ++i) {
+    const int ky = i / small_side, kx = i % small_side, tap = ky * d.kernel_w + kx;
+    const bool exists = real && ky < d.kernel_h && kx < d.kernel_w;
+    weights[i] =
+        exists ? load4(d.weights + (d.turned ? last - tap : tap) * d.in.pitch + c) : float4{};
+  }
+  if (real && d.bias) sum = load4(d.bias + c);
+  wait_for_predecessor();
+  if (!real) return;
+  const int line = small.by_out_w.quotient(position), column = position - line * d.out.width;
+  const int sample = d.by_height.quotient(line);
+  const int top = (line - sample * d.out.height) * d.stride_h - d.pad_top;
+  const int left = column * d.stride_w - d.pad_left;
+  const std::int64_t from = std::int64_t{sample} * d.in.floats() + c;
+  Raw4<half> x[most_taps];
+#pragma unroll
+  for (int i = 0; i < most_taps; ++i) {
+    const int v = top + i / small_side, u = left + i % small_side;
+    const int y = small.by_spread_h.quotient(max(v, 0)), at = small.by_spread_w.quotient(max(u, 0));
+    const bool inside = i / small_side < d.kernel_h && i % small_side < d.kernel_w &&
+                        y * small.spread_h == v && at * small.spread_w == u && y < d.in.height &&
+                        at < d.in.width;
+    x[i] =
+        inside ? load_raw4<half>(d.from, from + (y * d.in.width + at) * d.in.pitch) : Raw4<half>{};
+  }
+#pragma unroll
+  for (int i = 0; i < most_taps; ++i) sum = sum + weights[i] * floats_of(x[i], d.from_terms.fp16);
+  if (d.relu) sum = each(sum, [](float e) { return rectified(e); });
+  store_value4(d.to, d.to_terms, std::int64_t{position} * d.out.pitch + c, sum);
+}
+bool runs_small(const Plane& out, int kernel_h, int kernel_w, int count) {
+  constexpr std::int64_t threads_each = 2048;  // of a multiprocessor
+  return kernel_h <= small_side && kernel_w <= small_side &&
+         std::int64_t{count} * out.floats() / 4 <= threads_each * current_chip().multiprocessors;
+}
+cudaError_t launch_small(DepthwiseLines d, int count, int spread_h, int spread_w,
+                         cudaStream_t stream) {
+  const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
+  d.shares = RowShares(std::int64_t{count} * d.out.height * d.out.width, d.out.pitch);
+  d.by_height = by(d.out.height);
+  const DepthwiseSmall small{d, spread_h, spread_w, by(spread_h), by(spread_w), by(d.out.width)};
+  return launch(
+      d.from_terms.terms > 0 ? depthwise_small_kernel<true> : depthwise_small_kernel<false>,
+      d.shares.blocks(), threads, 0, stream, small);
+}
+
 // Kernels of many taps with few outputs: a position of each thread, several of which divide the
 // taps along the longer side of the kernel and add their sums in order.
 struct DepthwiseTaps {
@@ -182,6 +249,7 @@ cudaError_t launch_taps(DepthwiseLines d, int count, int sharers, cudaStream_t s
 }
 
 cudaError_t launch_lines(DepthwiseLines d, int count, cudaStream_t stream) {
+  if (runs_small(d.out, d.kernel_h, d.kernel_w, count)) return launch_small(d, count, 1, 1, stream);
   const bool unrolled = d.kernel_w == 3 || d.kernel_w == 5;
   if (const int sharers = unrolled ? 1 : sharers_for(d, count); sharers > 1)
     return launch_taps(d, count, sharers, stream);
@@ -421,14 +489,14 @@ cudaError_t launch_depthwise_weights(const DepthwisePass& d, cudaStream_t stream
   return half_g ? launch_weights<false, true>(d, stream) : launch_weights<false, false>(d, stream);
 }
 cudaError_t launch_depthwise_data(const DepthwisePass& d, cudaStream_t stream) {
-  if (d.stride_h == 1 && d.stride_w == 1) {
-    DepthwiseLines lines{d.out, d.in, d.kernel_h, d.kernel_w, 1, 1};
-    lines.pad_top = d.kernel_h - 1 - d.pad_top, lines.pad_left = d.kernel_w - 1 - d.pad_left;
-    lines.turned = true, lines.from = d.gradient, lines.weights = d.weights;
-    lines.to = d.input_gradient;
-    lines.from_terms = d.gradient_terms, lines.to_terms = d.input_gradient_terms;
-    return launch_lines(lines, d.count, stream);
-  }
+  DepthwiseLines lines{d.out, d.in, d.kernel_h, d.kernel_w, 1, 1};
+  lines.pad_top = d.kernel_h - 1 - d.pad_top, lines.pad_left = d.kernel_w - 1 - d.pad_left;
+  lines.turned = true, lines.from = d.gradient, lines.weights = d.weights;
+  lines.to = d.input_gradient;
+  lines.from_terms = d.gradient_terms, lines.to_terms = d.input_gradient_terms;
+  if (d.stride_h == 1 && d.stride_w == 1) return launch_lines(lines, d.count, stream);
+  if (runs_small(d.in, d.kernel_h, d.kernel_w, d.count))
+    return launch_small(lines, d.count, d.stride_h, d.stride_w, stream);
   const Lanes in = lanes_of(d.in.pitch);
   constexpr std::int64_t most_blocks = 1 << 14;
   const std::int64_t positions = std::int64_t{d.count} * d.in.height * d.in.width;

@@ -56,7 +56,7 @@ struct FewChannelsWeights {
   bool fp32;          // no operand is rounded
   bool products;      // on the tensor cores, where blocks and their warps divide the rows
   bool swapped;       // a convolution with few filters
-  int row_blocks, parts;
+  int row_blocks, block_rows, parts;
   Patches patches;
   const float *input, *gradient;
   const std::uint8_t* code;  // null: all gradients pass

@@ -13,12 +13,18 @@ namespace {
 constexpr int product_threads = 128, product_warps = product_threads / 32;
 constexpr int warp_positions = few_channels_warp_positions, sixteens = warp_positions / 16;
 constexpr int thread_positions = 2 * sixteens;
-constexpr int kernel_bytes = 64 * 1024, pixel_bytes = 32 * 1024;  // of shared memory
+// Of shared memory; every GPU has the sum that the kernels are compiled for.
+constexpr int kernel_bytes = 40 * 1024, pixel_bytes = 20 * 1024, most_bytes = 96 * 1024;
 
 int steps_of(const ConvShape& shape, int channels) { return (shape.taps() * channels + 7) / 8; }
 int kernel_bytes_of(const ConvShape& shape, int channels, int pairs, bool fp32) {
   const int fragment = 32 * static_cast<int>(fp32 ? sizeof(float4) : sizeof(float2));
   return steps_of(shape, channels) * (2 * pairs * fragment + 8 * static_cast<int>(sizeof(int)));
+}
+// Floats of a position's filters, of one warp, before they are stored.
+__host__ __device__ constexpr int stored_pitch_of(int pairs) { return 16 * pairs + 4; }
+int stored_bytes(int pairs) {
+  return product_warps * warp_positions * stored_pitch_of(pairs) * static_cast<int>(sizeof(float));
 }
 // Pairs of eight filters that a warp has: many, if they waste few and their kernels fit. In fp32
 // registers are scarce.
@@ -54,23 +60,27 @@ __global__ void __launch_bounds__(product_threads, 4)
   const int taps = s.kernel_h * s.kernel_w, rows = taps * p.channels, steps = (rows + 7) / 8;
   auto* kernel = reinterpret_cast<Fragment*>(shared);
   auto* places = reinterpret_cast<int*>(kernel + steps * columns * 32);  // of the rows
-  auto* pixels = reinterpret_cast<float*>(places + steps * 8);
+  constexpr int quads = 4 * pairs, stored_pitch = stored_pitch_of(pairs);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  auto* stored =
+      reinterpret_cast<float*>(places + steps * 8) + warp * warp_positions * stored_pitch;
+  auto* pixels =
+      reinterpret_cast<float*>(places + steps * 8) + product_warps * warp_positions * stored_pitch;
   const int parts = (s.filters + 16 * pairs - 1) / (16 * pairs);
   const int part = blockIdx.x % parts, first_filter = part * 16 * pairs;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 
-  const auto weight = [&](int row, int n) {
-    if (row >= rows || n >= s.filters) return 0.f;
+  const auto weight = [&](int row, int filter) {
+    if (row >= rows || filter >= s.filters) return 0.f;
     const int tap = row / p.channels, c = row - tap * p.channels;
-    return p.weights[gradient ? ((taps - 1 - tap) * s.filters + n) * s.channels + c
-                              : (tap * s.channels + c) * s.filters + n];
+    return p.weights[gradient ? ((taps - 1 - tap) * s.filters + filter) * s.channels + c
+                              : (tap * s.channels + c) * s.filters + filter];
   };
 #pragma unroll 4
   for (int i = warp; i < steps * columns; i += product_warps) {
     // Adjacent columns of two tiles are four adjacent filters, which one thread stores.
     const int step = i / columns, column = i - step * columns;
-    const int n = first_filter + column / 2 * 16 + g / 2 * 4 + column % 2 * 2 + g % 2;
-    const float low = weight(8 * step + t, n), high = weight(8 * step + t + 4, n);
+    const int filter = first_filter + column / 2 * 16 + g / 2 * 4 + column % 2 * 2 + g % 2;
+    const float low = weight(8 * step + t, filter), high = weight(8 * step + t + 4, filter);
     const float a = Tf32::round(low), b = Tf32::round(high);
     if constexpr (fp32)
       kernel[i * 32 + lane] = {a, b, Tf32::round(low - a), Tf32::round(high - b)};
@@ -79,6 +89,8 @@ __global__ void __launch_bounds__(product_threads, 4)
   }
   for (int row = threadIdx.x; row < steps * 8; row += product_threads)
     places[row] = place_of(p.patches, s, p.channels, row < rows ? row : 0);
+  const int n = first_filter + lane % quads * 4;  // that this thread stores
+  const float4 bias = !gradient && p.bias && n < s.filters ? load4(p.bias + n) : float4{};
   wait_for_predecessor();
 
   const int all = p.count * p.patches.each;
@@ -126,24 +138,28 @@ __global__ void __launch_bounds__(product_threads, 4)
           for (int i = 0; i < sixteens; ++i) Tf32::step(left[i], right, sums[i][j]);
         }
       }
+      // Through shared memory, so that lines are stored whole, by little code.
+      __syncwarp();
 #pragma unroll
-      for (int pair = 0; pair < pairs; ++pair) {
-        const int n = first_filter + pair * 16 + t * 4;
-        if (n >= s.filters) continue;
-        const float4 bias = !gradient && p.bias ? load4(p.bias + n) : float4{};
+      for (int i = 0; i < thread_positions; ++i)
 #pragma unroll
-        for (int i = 0; i < thread_positions; ++i) {
-          if (begin + 8 * i + g >= patch.count) continue;
-          const std::int64_t m = first_of_patch + begin + 8 * i + g;
+        for (int pair = 0; pair < pairs; ++pair) {
           const auto& low = sums[i / 2][2 * pair];
           const auto& high = sums[i / 2][2 * pair + 1];
           const int half = i % 2 * 2;
-          const float4 v = float4{low[half], low[half + 1], high[half], high[half + 1]} + bias;
-          if constexpr (gradient)
-            store_gradient(p, m, n, v);
-          else
-            store_outputs<outputs == Outputs::special>(p, static_cast<int>(m), n, v);
+          store4(stored + (8 * i + g) * stored_pitch + pair * 16 + t * 4,
+                 {low[half], low[half + 1], high[half], high[half + 1]});
         }
+      __syncwarp();
+      const int here = min(warp_positions, patch.count - begin);
+#pragma unroll 2
+      for (int i = lane / quads; i < here && n < s.filters; i += 32 / quads) {
+        const float4 v = load4(stored + i * stored_pitch + lane % quads * 4) + bias;
+        const std::int64_t m = first_of_patch + begin + i;
+        if constexpr (gradient)
+          store_gradient(p, m, n, v);
+        else
+          store_outputs<outputs == Outputs::special>(p, static_cast<int>(m), n, v);
       }
     }
   }
@@ -193,11 +209,11 @@ cudaError_t launch_few_channels_products(const FewChannels& part, cudaStream_t s
   const int at_once = std::max(1, blocks_each * current_chip().multiprocessors / parts);
   if (!divide_patches(p.patches, p.shape, p.channels, p.count, at_once, pixel_bytes))
     return cudaErrorInvalidValue;
-  const int bytes =
-      kernel_bytes_of(p.shape, p.channels, pairs, p.fp32) + p.patches.bytes(p.channels);
+  const int bytes = kernel_bytes_of(p.shape, p.channels, pairs, p.fp32) + stored_bytes(pairs) +
+                    p.patches.bytes(p.channels);
   if (bytes > 48 * 1024)
-    if (const cudaError_t error = cudaFuncSetAttribute(
-            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel_bytes + pixel_bytes);
+    if (const cudaError_t error =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes);
         error != cudaSuccess)
       return error;
   return launch(kernel, std::min(p.count * p.patches.each, at_once) * parts, product_threads, bytes,

@@ -43,6 +43,8 @@ struct Filters<4> {
   using Codes = uchar4;
 };
 
+__device__ bool finite(float4 v) { return isfinite(v.x + v.y + v.z + v.w); }
+
 // The gradient of few filters' bias, from a split of all their positions.
 __device__ void store_few_sums(const FewChannelsWeights& p, int split, float4* shared, float* to) {
   const int pitch = p.shape.channels, warp = threadIdx.x / 32, warps = blockDim.x / 32;
@@ -67,6 +69,48 @@ __device__ void store_few_sums(const FewChannelsWeights& p, int split, float4* s
   }
 }
 
+// A block's sums (row, filter), whose weights are at (tap, channel, filter). The last channel also
+// clears the padding behind it.
+template <int columns, int pitch>
+__device__ void store_rows(const FewChannelsWeights& p, const float* sums, int first_row, int rows,
+                           int first_filter, float* to) {
+  const ConvShape& s = p.shape;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < rows * 2 * columns; i += blockDim.x) {
+    const int row = i / (2 * columns), n = i % (2 * columns) * 4;
+    if (first_filter + n >= s.filters) continue;
+    const int tap = (first_row + row) / p.channels, c = first_row + row - tap * p.channels;
+    const float4 sum = load4(sums + row * pitch + n);
+    if (!finite(sum)) p.state->bad = 1;  // read only in fp16
+    float* at = to + (std::int64_t{tap} * s.channels + c) * s.filters + first_filter + n;
+    store4(at, sum);
+    for (int other = p.channels; c + 1 == p.channels && other < s.channels; ++other)
+      store4(at + (other - c) * s.filters, float4{});
+  }
+}
+// The same for few filters, whose kernel is turned by half a turn: rows are taps and those filters.
+template <int columns, int pitch>
+__device__ void store_turned(const FewChannelsWeights& p, const float* sums, int first_tap,
+                             int taps, int first_channel, float* to) {
+  const ConvShape& s = p.shape;
+  const int last = s.kernel_h * s.kernel_w - 1;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < taps * 8 * columns; i += blockDim.x) {
+    const int tap = i / (8 * columns), n = i % (8 * columns);
+    if (first_channel + n >= s.filters) continue;
+    const float* from = sums + tap * p.channels * pitch + n;
+    float* at =
+        to + (std::int64_t{last - first_tap - tap} * s.filters + first_channel + n) * s.channels;
+#pragma unroll 1
+    for (int c = 0; c < s.channels; c += 4) {
+      const auto of = [&](int e) { return c + e < p.channels ? from[(c + e) * pitch] : 0.f; };
+      const float4 sum{of(0), of(1), of(2), of(3)};
+      if (!finite(sum)) p.state->bad = 1;
+      store4(at + c, sum);
+    }
+  }
+}
+
 template <int columns, bool fp32>
 __global__ void __launch_bounds__(most_threads, 2)
     few_channels_weights_products_kernel(const __grid_constant__ FewChannelsWeights p) {
@@ -80,8 +124,8 @@ __global__ void __launch_bounds__(most_threads, 2)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int group = warp / p.parts, part = warp - group * p.parts;
   const int filter_tile = blockIdx.x / p.row_blocks;
-  const int row_part = (blockIdx.x - filter_tile * p.row_blocks) * p.parts + part;
-  const int first_row = row_part * 16 * tiles, first_filter = filter_tile * 8 * columns;
+  const int block_row = (blockIdx.x - filter_tile * p.row_blocks) * p.block_rows;
+  const int first_row = block_row + part * 16 * tiles, first_filter = filter_tile * 8 * columns;
   const int split = blockIdx.y, filter = first_filter + columns * g;
   const bool real_filter = filter < s.filters;
   int place[2 * tiles];  // of this thread's rows, of which those that do not exist are not stored
@@ -197,40 +241,33 @@ __global__ void __launch_bounds__(most_threads, 2)
   float* to = p.partials + split * p.partial_stride;
   float* bias_to = to + std::int64_t{taps} * s.channels * s.filters;
   if (p.swapped && p.bias && blockIdx.x == 0) store_few_sums(p, split, shared, bias_to);
-  if (group != 0) return;
-  bool good = true;
-  // A weight is at (tap, channel, filter), and the kernel of few filters is turned by half a turn.
-  const int channel_step = p.swapped ? 1 : s.filters, filter_step = p.swapped ? s.channels : 1;
-#pragma unroll
-  for (int i = 0; i < 2 * tiles; ++i) {
-    const int row = first_row + 8 * i + g;
-    if (row >= rows) break;
-    const int tap = row / p.channels, c = row - tap * p.channels;
-    float* at = to + std::int64_t{p.swapped ? taps - 1 - tap : tap} * s.channels * s.filters +
-                c * channel_step;
-    // The last channel also clears the padding behind it.
-    const int padding = c + 1 == p.channels ? s.channels - p.channels : 0;
-#pragma unroll
-    for (int e = 0; e < 2; ++e)
-#pragma unroll
-      for (int j = 0; j < columns; ++j) {
-        const int n = first_filter + columns * (2 * t + e) + j;
-        if (n >= s.filters) continue;
-        const float sum = sums[i / 2][j][i % 2 * 2 + e];
-        good = good && isfinite(sum);
-        at[n * filter_step] = sum;
-        for (int other = 1; other <= padding; ++other)
-          at[n * filter_step + other * channel_step] = 0;
-      }
-  }
-  if (p.bias && !p.swapped && row_part == 0)
+  if (p.bias && !p.swapped && group == 0 && first_row == 0)
 #pragma unroll
     for (int j = 0; j < columns; ++j) {
       bias[j] += shuffled(bias[j], 1);
       bias[j] += shuffled(bias[j], 2);
       if (t == 0 && real_filter) bias_to[filter + j] = bias[j];
     }
-  if (!good) p.state->bad = 1;  // read only in fp16
+  // Through shared memory, so that lines are stored whole, by little code: it runs once, from a
+  // cold instruction cache.
+  constexpr int pitch = 8 * columns + 4;
+  __syncthreads();
+  if (group == 0)
+#pragma unroll
+    for (int i = 0; i < 2 * tiles; ++i)
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+#pragma unroll
+        for (int j = 0; j < columns; ++j)
+          pixels[(part * 16 * tiles + 8 * i + g) * pitch + columns * (2 * t + e) + j] =
+              sums[i / 2][j][i % 2 * 2 + e];
+  __syncthreads();
+  const int rows_here = min(p.block_rows, rows - block_row);
+  if (p.swapped)
+    store_turned<columns, pitch>(p, pixels, block_row / p.channels, rows_here / p.channels,
+                                 first_filter, to);
+  else
+    store_rows<columns, pitch>(p, pixels, block_row, rows_here, first_filter, to);
 }
 
 template <bool fp32>
@@ -244,12 +281,16 @@ auto kernel_of(int columns) {
 
 bool divide_weights_products(FewChannelsWeights& p, int count, int multiprocessors) {
   constexpr int blocks_each = 2, chunks_each = 4;
-  const int columns = columns_for(p.shape.filters), rows = p.shape.taps() * p.channels;
+  const int columns = columns_for(p.shape.filters);
   const int tile_rows = 16 * row_tiles(columns), tile_filters = 8 * columns;
   p.by_out = Divider(static_cast<std::uint32_t>(p.shape.positions()));
-  const int parts = (rows + tile_rows - 1) / tile_rows;
-  p.row_blocks = (parts + most_warps - 1) / most_warps;
-  p.parts = (parts + p.row_blocks - 1) / p.row_blocks;
+  // Blocks divide the rows by whole taps.
+  p.row_blocks = 0;
+  do {
+    const int taps = (p.shape.taps() + p.row_blocks) / (p.row_blocks + 1);
+    ++p.row_blocks, p.block_rows = taps * p.channels;
+    p.parts = (p.block_rows + tile_rows - 1) / tile_rows;
+  } while (p.parts > most_warps);
   p.groups = most_warps / p.parts;
   p.tiles = (p.shape.filters + tile_filters - 1) / tile_filters * p.row_blocks;
   const int splits = std::clamp(blocks_each * multiprocessors / p.tiles, 1,
@@ -272,8 +313,10 @@ cudaError_t launch_weights_products(const FewChannelsWeights& p, cudaStream_t st
   const int slots = row_tiles(columns) * columns + 1, warps = p.groups * p.parts;
   const int sums = slots * (p.groups / 2) * p.parts * 32 * static_cast<int>(sizeof(float4));
   const int few_sums = warps * static_cast<int>(sizeof(float4));
+  const int stored =
+      p.parts * 16 * row_tiles(columns) * (8 * columns + 4) * static_cast<int>(sizeof(float));
   return launch(kernel, dim3(p.tiles, p.splits), 32 * warps,
-                std::max({sums, p.patches.bytes(p.channels), few_sums}), stream, p);
+                std::max({sums, p.patches.bytes(p.channels), few_sums, stored}), stream, p);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -10,13 +10,16 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads_bits = 8, threads = 1 << threads_bits;
-// With more than a few partials, eight threads share the sum of one element; with many, 32. In a
-// long segment every thread has its own elements: there are enough of them to keep memory busy.
-constexpr int few_splits = 4, many_splits = 32;
+// A thread loads four partials at once; as many threads as that takes share the sum of an element,
+// up to 32, or fewer in a longer segment. In a very long one every thread has its own elements:
+// there are enough of them to keep memory busy.
+constexpr int loads_at_once = 4;
 constexpr int short_segment = 1 << 16, long_segment = 1 << 18;  // floats
 __host__ __device__ int sharer_bits(const Segment& s) {
-  if (s.splits > many_splits && s.count <= short_segment) return 5;
-  return s.splits > few_splits && s.count <= long_segment ? 3 : 0;
+  const int most = s.count <= short_segment ? 5 : s.count <= long_segment ? 3 : 0;
+  int bits = 0;
+  while (bits < most && loads_at_once << bits < s.splits) ++bits;
+  return bits;
 }
 int floats_per_block(const Segment& s) { return (threads >> sharer_bits(s)) * 4; }
 
@@ -33,22 +36,22 @@ __device__ int place_in(const Segment& s, int block) {
 }
 
 // The sum of the partials for this thread's four floats. Every thread of the block must call this.
-// Four loads are always in flight, even if there are fewer partials: none waits for another.
+// All loads are always in flight, even if there are fewer partials: none waits for another.
 __device__ float4 gathered(const Segment& s, int block) {
   __shared__ float4 shares[threads];
   const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
   const int share = threadIdx.x >> (threads_bits - bits);
   const int i = (block * places + (threadIdx.x & (places - 1))) * 4;
   float4 sum{};
-  for (int split = share; i < s.count && split < s.splits; split += 4 * sharing) {
-    float4 part[4];
+  for (int split = share; i < s.count && split < s.splits; split += loads_at_once * sharing) {
+    float4 part[loads_at_once];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < loads_at_once; ++k) {
       const int at = split + k * sharing;
       part[k] = at < s.splits ? at4(s.partials + at * s.stride + i) : float4{};
     }
 #pragma unroll
-    for (int k = 0; k < 4; ++k) sum = plus(sum, part[k]);
+    for (int k = 0; k < loads_at_once; ++k) sum = plus(sum, part[k]);
   }
   if (sharing == 1) return sum;
   shares[threadIdx.x] = sum;

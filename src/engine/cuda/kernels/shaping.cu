@@ -46,6 +46,10 @@ struct Repeat {
   RepeatPass r;
   Divider by_height, by_width, by_channels;
 };
+// Channels twice, and the padding with them.
+__device__ bool pairs(const RepeatPass& r) {
+  return r.channels == 2 && r.out.pitch == 2 * r.in.pitch;
+}
 __global__ void repeat_kernel(const __grid_constant__ Rows<Repeat> rows) {
   wait_for_predecessor();
   const RepeatPass& r = rows.pass.r;
@@ -53,6 +57,10 @@ __global__ void repeat_kernel(const __grid_constant__ Rows<Repeat> rows) {
     const int3 p = rows.positions.of(row);
     const float* from = r.from + index(r.in, p.z, rows.pass.by_height.quotient(p.y),
                                        rows.pass.by_width.quotient(p.x), 0);
+    if (pairs(r)) {
+      const auto two = *reinterpret_cast<const float2*>(from + c / 2);
+      return float4{two.x, two.x, two.y, two.y};
+    }
     const auto of = [&](int i) {
       return c + i < r.out.channels ? from[rows.pass.by_channels.quotient(c + i)] : 0.f;
     };
@@ -65,7 +73,7 @@ __global__ void repeat_kernel(const __grid_constant__ Rows<Repeat> rows) {
 __global__ void repeat_backward_kernel(const __grid_constant__ Rows<RepeatPass> rows) {
   wait_for_predecessor();
   const RepeatPass& r = rows.pass;
-  rows.shares.each([&](int row, int c) {
+  const auto load = [&](int row, int c) {
     const int3 p = rows.positions.of(row);
     float4 sum{};
     // Parts of the last repeated row and column may be dead.
@@ -76,6 +84,11 @@ __global__ void repeat_backward_kernel(const __grid_constant__ Rows<RepeatPass> 
           sum = sum + load4(from);
           continue;
         }
+        if (pairs(r)) {
+          const float4 low = load4(from), high = load4(from + 4);
+          sum = sum + float4{low.x + low.y, low.z + low.w, high.x + high.y, high.z + high.w};
+          continue;
+        }
         const auto of = [&](int i) {
           float all = 0;
           for (int k = 0; c + i < r.in.channels && k < r.channels; ++k)
@@ -84,7 +97,10 @@ __global__ void repeat_backward_kernel(const __grid_constant__ Rows<RepeatPass> 
         };
         sum = sum + float4{of(0), of(1), of(2), of(3)};
       }
-    store4(r.to + std::int64_t{row} * r.in.pitch + c, sum);
+    return sum;
+  };
+  rows.shares.each(load, [&](int row, int c, float4 v) {
+    store4(r.to + std::int64_t{row} * r.in.pitch + c, v);
   });
 }
 
@@ -133,7 +149,8 @@ cudaError_t launch_repeat(const RepeatPass& r, cudaStream_t stream) {
 }
 cudaError_t launch_repeat_backward(const RepeatPass& r, cudaStream_t stream) {
   const auto rows = rows_of(r, r.count, r.in);
-  return launch(repeat_backward_kernel, rows.shares.blocks(), threads, 0, stream, rows);
+  return launch(repeat_backward_kernel, rows.shares.fewer_blocks(current_chip().multiprocessors),
+                threads, 0, stream, rows);
 }
 cudaError_t launch_rearrange(const RearrangePass& r, cudaStream_t stream) {
   const Rearrange rearrange{r, Divider(static_cast<std::uint32_t>(r.in.channels))};
