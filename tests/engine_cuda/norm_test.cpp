@@ -35,7 +35,7 @@ constexpr const char* normalised =
 
 // With ReLU and max pooling, fused, whose few jumps disappear in the norm of a gradient; pooled
 // features that fill no vector; a normalisation of dense outputs.
-constexpr const char* pooled =
+constexpr const char* pooled_norms =
     R"({"class_name": "Sequential", "config": {"name": "pooled", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 24, 20, 4]}},
   {"class_name": "Conv2D", "config": {"name": "a", "filters": 64, "kernel_size": 3, "padding": "same", "use_bias": false}},
@@ -83,7 +83,7 @@ TEST(CudaNorm, HasTheCpusGradientsAtAnySize) {
 
 TEST(CudaNorm, HasTheCpusGradientsThroughPooling) {
   REQUIRE_GPU();
-  const model::Network network = model::read_keras(pooled, "pooled");
+  const model::Network network = model::read_keras(pooled_norms, "pooled");
   expect_the_cpus_gradients(network, Precision::fp32, {2, 3, 33, 200}, 1e-2);
   expect_the_cpus_gradients(network, Precision::tf32, {16, 150}, 0.1);
   // Values of 16 bits have another maximum more often.
@@ -142,7 +142,7 @@ TEST(CudaNorm, TrainsOnFewerSamplesThanPlanned) {
 
 TEST(CudaNorm, TrainsTheSameBitForBitThroughPoolingAt16Bits) {
   REQUIRE_GPU();
-  const model::Network network = model::read_keras(pooled, "pooled");
+  const model::Network network = model::read_keras(pooled_norms, "pooled");
   cuda::Options options;
   options.precision = Precision::bf16;
   for (const std::int64_t size : {3, 64, 300}) {

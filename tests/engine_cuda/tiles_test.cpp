@@ -100,11 +100,11 @@ TEST_P(CudaDeep, ProductsOfFewRowsHaveTheCpusGradients) {
   const Precision p = GetParam();
   const model::Network smooth = without_edges(network, model::Activation::linear);
   for (const std::int64_t size : {1, 3, 17, 50, 130})
-    expect_the_cpus_gradients(smooth, size,
-                              p == Precision::fp32   ? 1e-4
-                              : p == Precision::bf16 ? 0.1
-                                                     : 2e-2,
-                              options);
+    testing::expect_the_cpus_gradients(smooth, size,
+                                       p == Precision::fp32   ? 1e-4
+                                       : p == Precision::bf16 ? 0.1
+                                                              : 2e-2,
+                                       options);
 }
 
 TEST_P(CudaDeep, ProductsOfFewRowsTrainTheSameBitForBitInThePlannedMemory) {

@@ -22,7 +22,7 @@ double times(Math math) { return math == Math::fp32 ? 5.2 : math == Math::tf32 ?
 constexpr double across = 1.25;         // for operands transposed along the depth
 constexpr double bytes_a_clock = 2400;  // of the chip
 // A cluster that adds its splits.
-constexpr double cluster_clocks = 600, cluster_bytes_a_clock = 40;
+constexpr double cluster_clocks = 2500, cluster_bytes_a_clock = 25;
 constexpr double launch_clocks = 6000;
 
 // With copies by the tensor memory accelerator, operands of one term and of two; narrow tiles of
