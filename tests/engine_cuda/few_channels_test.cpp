@@ -221,14 +221,14 @@ TEST_P(CudaImages, TrainTheSameBitForBitInThePlannedMemory) {
   }
 }
 
-TEST_P(CudaImages, FewFiltersHaveTheirOwnGradients) {
+TEST(CudaFewFilters, HaveTheirOwnGradients) {
   REQUIRE_GPU();
   cuda::Options options;
   options.trainer.loss = model::Loss::mean_squared_error;
-  for (const std::string& last : image_ends) {
-    const auto plan = cuda::plan(image_network(last), options, GetParam(), false);
-    EXPECT_GE(operations_with("few filters", *plan), GetParam() < 64 ? 0 : 1) << last;
-  }
+  int found = 0;
+  for (const std::string& last : image_ends)
+    found += operations_with("few filters", *cuda::plan(image_network(last), options, 300, false));
+  EXPECT_GE(found, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Batches, CudaImages, ::testing::Values(1, 6, 64, 300),

@@ -1,13 +1,10 @@
 #pragma once
-#include "engine/cuda/kernels/patches.h"
+#include "engine/cuda/kernels/launch.h"
 
 namespace sweetspot::engine::cuda {
 
-constexpr int most_few_filters = 8;
-
 // The forward pass of a convolution over up to four channels (few_channels.cu, and on the tensor
-// cores few_channels_products.cu), with its ReLU and dropout. Or, on the tensor cores, the input
-// gradient of one with few filters, where `shape` is `swapped`.
+// cores few_channels_products.cu), with its ReLU and dropout.
 struct FewChannels {
   ConvShape shape;  // its channels are padded to four
   int channels;     // without padding
@@ -22,12 +19,6 @@ struct FewChannels {
   ValueTerms value_terms;
   std::uint8_t* code;  // null: not needed
   DropoutMask dropout;
-  // Of the gradient, whose `input` passes where `let_through`, if any, says so:
-  bool gradient;
-  const std::uint8_t* let_through;
-  float scale;         // of the input's dropout
-  const float* known;  // the input, for its `function`
-  Patches patches;     // on the tensor cores
 };
 // Whether it pays: with many taps and channels, the tensor cores need enough positions.
 constexpr int few_channel_rows = 48;  // taps and channels
@@ -38,13 +29,29 @@ cudaError_t launch_few_channels(const FewChannels& part, cudaStream_t stream);
 // The same on the tensor cores.
 constexpr int few_channels_warp_positions = 32;
 bool few_channels_products_support(const ConvShape& shape, int channels, bool fp32);
-// Expected, of a multiprocessor.
-double few_channels_products_clocks(const FewChannels& part, int multiprocessors);
 cudaError_t launch_few_channels_products(const FewChannels& part, cudaStream_t stream);
 
-// The weight gradient of one over up to four channels, in fp32 (few_channels_weights.cu) or on the
-// tensor cores (few_channels_weights_products.cu); there also that of one with few filters, where
-// `shape` is `swapped`: input and output change places, and so do what is read of them.
+// The input gradient of a convolution over a few more (few_channels_gradient.cu).
+constexpr int most_gradient_channels = 8;
+struct FewChannelsGradient {
+  ConvShape shape;
+  int channels;
+  std::int64_t positions;  // of all inputs
+  Divider by_in, by_in_w, by_stride_h, by_stride_w, by_filters;
+  int lane_bits;  // log2 of the threads that share a position
+  int turns;      // positions of each
+  const float *gradient, *weights;
+  const std::uint8_t* code;  // null: all gradients pass
+  float scale;               // of the input's dropout
+  Function input_function;   // of the input, as in GemmPart
+  const float* input;
+  float* input_gradient;
+};
+bool few_channels_gradient_support(const ConvShape& shape, int channels);
+FewChannelsGradient few_channels_gradient_part(const ConvShape& shape, int channels, int count);
+cudaError_t launch_few_channels_gradient(const FewChannelsGradient& part, cudaStream_t stream);
+
+// The weight gradient of one over up to four channels (few_channels_weights.cu).
 struct FewChannelsWeights {
   ConvShape shape;
   int channels, positions;
@@ -52,12 +59,10 @@ struct FewChannelsWeights {
   int width, chunks;   // taps of a thread, and threads per line of the kernel
   int vectors, tiles;  // of four filters: of a block, and blocks for all
   int sharers, groups;
-  int splits, share;  // of the positions, or of the patches
+  int splits, share;  // of the positions
   bool fp32;          // no operand is rounded
-  bool products;      // on the tensor cores, where blocks and their warps divide the rows
-  bool swapped;       // a convolution with few filters
-  int row_blocks, block_rows, parts;
-  Patches patches;
+  bool products;      // on the tensor cores, where warps divide the taps
+  int tap_parts;
   const float *input, *gradient;
   const std::uint8_t* code;  // null: all gradients pass
   float* partials;
@@ -69,14 +74,8 @@ bool few_channels_weights_support(const ConvShape& shape, int channels);
 FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channels, int count,
                                              int multiprocessors, bool fp32);
 double few_channels_weights_clocks(const FewChannelsWeights& part, int multiprocessors);
-// The same for few filters.
-bool few_filters_weights_support(const ConvShape& shape, int filters);
-FewChannelsWeights few_filters_weights_part(const ConvShape& shape, int filters, int count,
-                                            int multiprocessors, bool fp32);
-// What the smaller count of a batch's last samples has for each of `splits`.
-void divide_among(FewChannelsWeights& part, int splits);
-// On the tensor cores; false: not supported.
-bool divide_weights_products(FewChannelsWeights& part, int count, int multiprocessors);
+// The same on the tensor cores (few_channels_weights_products.cu); false: not supported.
+bool divide_weights_products(FewChannelsWeights& part, int multiprocessors);
 double weights_products_clocks(const FewChannelsWeights& part, int multiprocessors);
 cudaError_t launch_weights_products(const FewChannelsWeights& part, cudaStream_t stream);
 cudaError_t launch_few_channels_weights(const FewChannelsWeights& part, cudaStream_t stream);

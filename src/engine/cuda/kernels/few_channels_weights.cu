@@ -151,32 +151,11 @@ FewChannelsWeights few_channels_weights_part(const ConvShape& shape, int channel
   const FewChannelsWeights plain = plain_part(shape, channels, count, multiprocessors);
   FewChannelsWeights products = plain;
   products.products = true, products.fp32 = fp32;
-  if (!divide_weights_products(products, count, multiprocessors)) return plain;
+  if (!divide_weights_products(products, multiprocessors)) return plain;
   return plain.splits > 0 && few_channels_weights_clocks(plain, multiprocessors) <
                                  weights_products_clocks(products, multiprocessors)
              ? plain
              : products;
-}
-
-bool few_filters_weights_support(const ConvShape& s, int filters) {
-  return filters <= most_few_filters && s.filters < filters + 4 && s.pool == 1 && s.stride_h == 1 &&
-         s.stride_w == 1 && s.positions() > 1 &&
-         few_filters_weights_part(s, filters, 1, 1, true).splits > 0;
-}
-
-FewChannelsWeights few_filters_weights_part(const ConvShape& s, int filters, int count,
-                                            int multiprocessors, bool fp32) {
-  FewChannelsWeights p{};
-  p.shape = swapped(s), p.channels = filters;
-  p.positions = count * p.shape.positions();
-  p.products = p.swapped = true, p.fp32 = fp32;
-  divide_weights_products(p, count, multiprocessors);
-  return p;
-}
-
-void divide_among(FewChannelsWeights& p, int splits) {
-  const int all = p.products ? p.positions / p.shape.positions() * p.patches.each : p.positions;
-  p.splits = splits, p.share = (all + splits - 1) / splits;
 }
 
 // A warp's instructions for one position of each lane: its address, its taps and their products.

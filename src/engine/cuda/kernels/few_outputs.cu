@@ -2,34 +2,68 @@
 
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_outputs.h"
-#include "engine/cuda/kernels/patches.cuh"
+#include "engine/cuda/kernels/lanes.cuh"
 #include "engine/cuda/kernels/split_floats.cuh"
 
-// Tiles of a product with so few columns would consist of padding. Instead every position that is
-// read is multiplied once, on the tensor cores, by the kernels of all taps; a patch of these
-// products is in shared memory, where each output adds those of its taps, in order. In tf32, or in
-// fp32 as two terms of tf32 (22 bits) and three products.
+// Tiles of a product would consist of padding. A few lanes share positions and divide the depth of
+// each tap; a thread has several positions, so that all of them use what it reads of the kernel,
+// from shared memory.
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int output_threads = 256, output_warps = output_threads / 32;
-constexpr int warp_positions = 32, sixteens = warp_positions / 16, thread_positions = 4;
-constexpr int depth_chunk = 16;         // which a thread reads four adjacent floats of: two steps
-constexpr int columns = 4;              // tiles of eight products that a warp has at a time
-constexpr int most_shared = 96 * 1024;  // which every GPU has that the kernels are compiled for
-constexpr int most_products = 64 * 1024, least_products = 24 * 1024;
-constexpr int blocks_each = 2;  // of a multiprocessor
+constexpr int output_threads = 256, most_positions = 4;
+constexpr int most_lane_bits = 3;
+constexpr int shared_floats = 12 * 1024;
+constexpr int outside = -30000;  // a row that no tap brings into the image
 
-__host__ __device__ constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
-__host__ __device__ int tiles_of(const FewOutputs& p) {
-  return (p.shape.kernel_h * p.shape.kernel_w * p.outputs + 7) / 8;
+// Kernels are compiled for two, four and eight outputs.
+int computed(int outputs) { return outputs <= 2 ? 2 : outputs <= 4 ? 4 : 8; }
+
+// The most lanes of which at most a fifth is idle: what a few read of a position at a time is less
+// than a line of memory.
+int lane_bits_for(int vectors) {
+  const auto turns = [&](int bits) { return (vectors + (1 << bits) - 1) >> bits << bits; };
+  int bits = most_lane_bits;
+  while (bits > 0 && 4 * turns(bits) > 5 * vectors) --bits;
+  return bits;
 }
-// Floats of a position's products, so that adjacent positions are in different banks.
-__host__ __device__ int pitch_of(const FewOutputs& p) { return 8 * tiles_of(p) + 2; }
 
-int kernel_bytes(const FewOutputs& p) {
-  return round_up(p.shape.channels, depth_chunk) * 8 * tiles_of(p) *
-         static_cast<int>(sizeof(float)) * (p.fp32 ? 2 : 1);
+// So much of the depth that its kernels fit, in equal parts; 0 if that is too little.
+int chunk_for(int depth, int taps, int outputs) {
+  constexpr int step = 4 << most_lane_bits, least = 16;
+  const int fit = shared_floats / (taps * computed(outputs)) / 4 * 4;
+  if (depth <= fit) return depth;
+  if (fit < least) return 0;
+  const int most = fit < step ? fit : fit / step * step;
+  const int chunks = (depth + most - 1) / most, even = (depth + chunks - 1) / chunks;
+  return std::min(most, (even + step - 1) / step * step);
+}
+
+__device__ float dot(float4 a, float4 b, float sum) {
+  return fmaf(a.x, b.x, fmaf(a.y, b.y, fmaf(a.z, b.z, fmaf(a.w, b.w, sum))));
+}
+
+// (tap, output, depth) in shared memory, from `first` of the depth on.
+template <int outputs, bool gradient>
+__device__ void load_kernels(const FewOutputs& p, int first, float* to) {
+  const int taps = p.kernel_h * p.kernel_w;
+  if constexpr (gradient) {
+    const int vectors = taps * outputs * (p.chunk / 4);
+    for (int i = threadIdx.x; i < vectors; i += output_threads) {
+      const int row = p.by_chunk.quotient(4 * i), n = first + 4 * i - row * p.chunk;
+      const int tap = row / outputs, o = row - tap * outputs;
+      const std::int64_t from = (std::int64_t{taps - 1 - tap} * p.pitch + o) * p.depth + n;
+      store4(to + 4 * i, o < p.outputs && n < p.depth ? load4(p.weights + from) : float4{});
+    }
+  } else {
+    for (int i = threadIdx.x; i < taps * p.chunk; i += output_threads) {
+      const int tap = p.by_chunk.quotient(i), c = i - tap * p.chunk, n = first + c;
+      const float* from = p.weights + (std::int64_t{tap} * p.depth + n) * p.pitch;
+#pragma unroll
+      for (int o = 0; o < outputs; ++o)
+        to[(tap * outputs + o) * p.chunk + c] = o < p.outputs && n < p.depth ? from[o] : 0.f;
+    }
+  }
 }
 
 __device__ void finish_value(const FewOutputs& p, std::int64_t at, int o, float (&v)[4]) {
@@ -53,204 +87,161 @@ __device__ void finish_gradient(const FewOutputs& p, std::int64_t at, int o, flo
   store4(p.input_gradient + at, all);
 }
 
-// The first tap along an axis that meets a position of what was spread, and that position.
-struct Meeting {
-  int tap, position;
-};
-__device__ Meeting first_meeting(int virtual_position, int spread) {
-  if (spread == 1) return {0, virtual_position};
-  const int quotient = virtual_position >= 0 ? (virtual_position + spread - 1) / spread
-                                             : -(-virtual_position / spread);
-  return {quotient * spread - virtual_position, quotient};
-}
-
-template <bool fp32>
+template <int outputs, bool gradient, int few_positions>
 __global__ void __launch_bounds__(output_threads, 2)
     few_outputs_kernel(const __grid_constant__ FewOutputs p) {
-  using Fragment = std::conditional_t<fp32, float4, float2>;  // of the kernel, with its rest
-  extern __shared__ __align__(16) unsigned char shared[];
-  const ConvShape& s = p.shape;
-  const int taps = s.kernel_h * s.kernel_w, depth = s.channels;
-  const int tiles = tiles_of(p), pitch = pitch_of(p),
-            chunks = (depth + depth_chunk - 1) / depth_chunk;
-  auto* kernel = reinterpret_cast<Fragment*>(shared);
-  auto* products = reinterpret_cast<float*>(kernel + 2 * chunks * tiles * 32);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-
-  const auto weight = [&](int channel, int column) {
-    const int tap = column / p.outputs, o = column - tap * p.outputs;
-    if (channel >= depth || tap >= taps) return 0.f;
-    return p.weights[p.gradient ? ((taps - 1 - tap) * s.filters + o) * depth + channel
-                                : (tap * depth + channel) * s.filters + o];
+  extern __shared__ __align__(16) float kernel[];
+  const int groups = output_threads >> p.lane_bits, group = threadIdx.x >> p.lane_bits;
+  const int lane = threadIdx.x & ((1 << p.lane_bits) - 1);
+  load_kernels<outputs, gradient>(p, 0, kernel);
+  const auto position = [&](int i) {
+    return (std::int64_t{blockIdx.x} * few_positions + i) * groups + group;
   };
-#pragma unroll 2
-  for (int i = warp; i < 2 * chunks * tiles; i += output_warps) {
-    const int step = i / tiles, column = (i - step * tiles) * 8 + g;
-    const int channel = step / 2 * depth_chunk + 4 * t + step % 2 * 2;
-    const float low = weight(channel, column), high = weight(channel + 1, column);
-    const float a = Tf32::round(low), b = Tf32::round(high);
-    if constexpr (fp32)
-      kernel[i * 32 + lane] = {a, b, Tf32::round(low - a), Tf32::round(high - b)};
-    else
-      kernel[i * 32 + lane] = {a, b};
+  int line[few_positions], column[few_positions];
+  std::int64_t corner[few_positions];  // in floats
+#pragma unroll
+  for (int i = 0; i < few_positions; ++i) {
+    const bool real = position(i) < p.positions;
+    const int m = real ? static_cast<int>(position(i)) : 0;
+    const int sample = p.by_out.quotient(m), at = m - sample * p.by_out.divisor;
+    const int y = p.by_out_w.quotient(at), x = at - y * p.out_w;
+    line[i] = real ? y * p.stride_h - p.pad_top : outside;
+    column[i] = x * p.stride_w - p.pad_left;
+    corner[i] =
+        (std::int64_t{sample * p.in_h + y * p.stride_h - p.pad_top} * p.in_w + column[i]) * p.depth;
   }
+  float sums[few_positions][outputs] = {};
   wait_for_predecessor();
-
-  const Patches& patches = p.patches;
-  const int pixels = patches.pixels_h * patches.pixels_w;
-  const int parts = (tiles + columns - 1) / columns;
-  const int units = (pixels + warp_positions - 1) / warp_positions * parts;
-  for (int which = blockIdx.x; which < p.count * patches.each; which += gridDim.x) {
-    const Patch patch = patch_of(patches, s, which);
-    const int top = first_meeting(patch.y * s.stride_h - s.pad_top, p.spread.height).position;
-    const int left = first_meeting(patch.x * s.stride_w - s.pad_left, p.spread.width).position;
-    __syncthreads();
-    for (int unit = warp; unit < units; unit += output_warps) {
-      const int tile = unit / parts, first_column = (unit - tile * parts) * columns;
-      std::int64_t from[thread_positions];
-      bool inside[thread_positions];
-#pragma unroll
-      for (int i = 0; i < thread_positions; ++i) {
-        const int at = tile * warp_positions + 8 * i + g, line = patches.by_pixels_w.quotient(at);
-        const int y = top + line, x = left + at - line * patches.pixels_w;
-        inside[i] =
-            at < pixels && static_cast<unsigned>(y) < s.in_h && static_cast<unsigned>(x) < s.in_w;
-        from[i] = ((std::int64_t{patch.sample} * s.in_h + y) * s.in_w + x) * depth + 4 * t;
-      }
-      float sums[sixteens][columns][4] = {};
-#pragma unroll(fp32 ? 1 : 2)
-      for (int chunk = 0; chunk < chunks; ++chunk) {
-        float4 x[thread_positions];
-#pragma unroll
-        for (int i = 0; i < thread_positions; ++i) {
-          const bool real = inside[i] && chunk * depth_chunk + 4 * t < depth;
-          const std::int64_t at = from[i] + chunk * depth_chunk;
-          x[i] = real ? load4(p.input + at) : float4{};
-          if (p.let_through && real)
-            x[i] = let_through(x[i], *reinterpret_cast<const uchar4*>(p.let_through + at));
-        }
-#pragma unroll
-        for (int step = 0; step < 2; ++step) {
-          float low[sixteens][4], rest[sixteens][4];
-#pragma unroll
-          for (int i = 0; i < sixteens; ++i)
-#pragma unroll
-            for (int r = 0; r < 4; ++r) {  // r % 2: of the positions, r / 2: of the depth
-              const float v = of4(x[2 * i + r % 2], 2 * step + r / 2);
-              if constexpr (fp32)
-                split_terms(v, low[i][r], rest[i][r]);
-              else
-                low[i][r] = Tf32::round(v);
-            }
-          const Fragment* at = kernel + ((2 * chunk + step) * tiles + first_column) * 32 + lane;
-#pragma unroll
-          for (int j = 0; j < columns; ++j) {
-            if (first_column + j >= tiles) break;
-            const Fragment w = at[j * 32];
-            const float right[2] = {w.x, w.y};
-#pragma unroll
-            for (int i = 0; i < sixteens; ++i) {
-              if constexpr (fp32) {
-                const float right_rest[2] = {w.z, w.w};
-                Tf32::step(rest[i], right, sums[i][j]);
-                Tf32::step(low[i], right_rest, sums[i][j]);
-              }
-              Tf32::step(low[i], right, sums[i][j]);
-            }
-          }
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < thread_positions; ++i) {
-        const int at = tile * warp_positions + 8 * i + g;
-#pragma unroll
-        for (int j = 0; j < columns; ++j)
-          if (at < pixels && first_column + j < tiles)
-            *reinterpret_cast<float2*>(products + at * pitch + 8 * (first_column + j) + 2 * t) = {
-                sums[i / 2][j][i % 2 * 2], sums[i / 2][j][i % 2 * 2 + 1]};
-      }
+  for (int first = 0; first < p.depth; first += p.chunk) {
+    if (first > 0) {
+      __syncthreads();
+      load_kernels<outputs, gradient>(p, first, kernel);
     }
     __syncthreads();
-    const std::int64_t first = (std::int64_t{patch.sample} * s.out_h + patch.y) * s.out_w + patch.x;
-    for (int i = threadIdx.x; i < patch.count; i += output_threads) {
-      const int line = patches.by_width.quotient(i), column = i - line * patches.width;
-      const Meeting y = first_meeting((patch.y + line) * s.stride_h - s.pad_top, p.spread.height);
-      const Meeting x = first_meeting((patch.x + column) * s.stride_w - s.pad_left, p.spread.width);
-      for (int o = 0; o < s.filters; o += 4) {
-        float v[4] = {};
-        for (int ky = y.tap, qy = y.position - top; ky < s.kernel_h; ky += p.spread.height, ++qy) {
-          const float* at = products + (qy * patches.pixels_w + x.position - left) * pitch +
-                            (ky * s.kernel_w + x.tap) * p.outputs + o;
-#pragma unroll 4
-          for (int kx = x.tap; kx < s.kernel_w; kx += p.spread.width) {
+    const int end = min(p.chunk, p.depth - first);
+    const float* w = kernel;
+    for (int ky = 0; ky < p.kernel_h; ++ky)
+      for (int kx = 0; kx < p.kernel_w; ++kx, w += outputs * p.chunk) {
+        bool inside[few_positions];
 #pragma unroll
-            for (int e = 0; e < 4; ++e)
-              if (o + e < p.outputs) v[e] += at[e];
-            at += pitch + p.spread.width * p.outputs;
+        for (int i = 0; i < few_positions; ++i)
+          inside[i] = static_cast<unsigned>(line[i] + ky) < p.in_h &&
+                      static_cast<unsigned>(column[i] + kx) < p.in_w;
+        const int tap = (ky * p.in_w + kx) * p.depth + first;
+        for (int n = 4 * lane; n < end; n += 4 << p.lane_bits) {
+          float4 x[few_positions];
+#pragma unroll
+          for (int i = 0; i < few_positions; ++i) {
+            const std::int64_t from = corner[i] + tap + n;
+            x[i] = inside[i] ? load4(p.input + from) : float4{};
+            if constexpr (gradient)
+              if (p.let_through && inside[i])
+                x[i] = let_through(x[i], *reinterpret_cast<const uchar4*>(p.let_through + from));
+          }
+#pragma unroll
+          for (int o = 0; o < outputs; ++o) {
+            const float4 each = load4(w + o * p.chunk + n);
+#pragma unroll
+            for (int i = 0; i < few_positions; ++i) sums[i][o] = dot(x[i], each, sums[i][o]);
           }
         }
-        const std::int64_t to = (first + i) * s.filters + o;
-        if (p.gradient)
-          finish_gradient(p, to, o, v);
-        else
-          finish_value(p, to, o, v);
       }
+  }
+#pragma unroll
+  for (int i = 0; i < few_positions; ++i)
+#pragma unroll
+    for (int o = 0; o < outputs; ++o)
+      for (int distance = 1 << p.lane_bits >> 1; distance > 0; distance /= 2)
+        sums[i][o] += __shfl_xor_sync(0xffffffffu, sums[i][o], distance);
+#pragma unroll
+  for (int i = 0; i < few_positions; ++i) {
+    if (line[i] == outside || lane != (i & ((1 << p.lane_bits) - 1))) continue;
+#pragma unroll
+    for (int o = 0; o < (outputs + 3) / 4 * 4; o += 4) {
+      if (o >= p.pitch) continue;
+      float v[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) v[e] = o + e < outputs ? sums[i][o + e < outputs ? o + e : 0] : 0;
+      const std::int64_t at = position(i) * p.pitch + o;
+      if constexpr (gradient)
+        finish_gradient(p, at, o, v);
+      else
+        finish_value(p, at, o, v);
     }
   }
+}
+
+template <int outputs, int positions>
+auto kernel_of(bool gradient) {
+  return gradient ? few_outputs_kernel<outputs, true, positions>
+                  : few_outputs_kernel<outputs, false, positions>;
+}
+template <int positions>
+auto kernel_of(int outputs, bool gradient) {
+  return outputs <= 2   ? kernel_of<2, positions>(gradient)
+         : outputs <= 4 ? kernel_of<4, positions>(gradient)
+                        : kernel_of<8, positions>(gradient);
 }
 
 }  // namespace
 
 bool few_outputs_support(const ConvShape& s, int outputs, bool gradient) {
-  const int pitch = gradient ? s.channels : s.filters;
+  const int depth = gradient ? s.filters : s.channels, pitch = gradient ? s.channels : s.filters;
   return outputs <= most_outputs && pitch < outputs + 4 && s.pool == 1 && s.positions() > 1 &&
-         few_outputs_part(s, outputs, 1, gradient, true, 1).patches.each > 0;
+         (!gradient || (s.stride_h == 1 && s.stride_w == 1)) &&
+         chunk_for(depth, s.taps(), outputs) > 0;
 }
 
-FewOutputs few_outputs_part(const ConvShape& s, int outputs, int count, bool gradient, bool fp32,
-                            int multiprocessors) {
+FewOutputs few_outputs_part(const ConvShape& s, int outputs, int count, bool gradient) {
   FewOutputs p{};
-  p.gradient = gradient, p.outputs = outputs, p.fp32 = fp32, p.count = count;
-  p.shape = gradient ? swapped(s) : s;
+  p.gradient = gradient, p.outputs = outputs;
+  p.kernel_h = s.kernel_h, p.kernel_w = s.kernel_w;
+  p.stride_h = s.stride_h, p.stride_w = s.stride_w;
   if (gradient) {
-    p.spread = {s.stride_h, s.stride_w};
-    p.shape.stride_h = p.shape.stride_w = 1;
+    p.in_h = s.out_h, p.in_w = s.out_w, p.depth = s.filters;
+    p.out_h = s.in_h, p.out_w = s.in_w, p.pitch = s.channels;
+    p.pad_top = s.kernel_h - 1 - s.pad_top, p.pad_left = s.kernel_w - 1 - s.pad_left;
+  } else {
+    p.in_h = s.in_h, p.in_w = s.in_w, p.depth = s.channels;
+    p.out_h = s.out_h, p.out_w = s.out_w, p.pitch = s.filters;
+    p.pad_top = s.pad_top, p.pad_left = s.pad_left;
   }
-  const int left = most_shared - kernel_bytes(p);
-  if (left < least_products) return p;
-  // Patches of few lines read their border again: as many as the chip has at once, or fewer.
-  divide_patches(p.patches, p.shape, pitch_of(p), count, blocks_each * multiprocessors,
-                 std::min(left, most_products), p.spread);
+  const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
+  p.positions = std::int64_t{count} * p.out_h * p.out_w;
+  p.by_out = by(p.out_h * p.out_w), p.by_out_w = by(p.out_w);
+  p.chunk = chunk_for(p.depth, s.taps(), outputs), p.by_chunk = by(p.chunk);
+  p.lane_bits = lane_bits_for(p.chunk / 4);
   return p;
 }
 
-// Instructions of a warp: for 32 of the positions that are read, and for 32 outputs.
+// A warp's instructions: for each vector of the depth the loads and the products of four positions,
+// and what every tap and the end take.
 double few_outputs_clocks(const FewOutputs& p, int multiprocessors) {
-  const ConvShape& s = p.shape;
-  const double chunk = p.fp32 ? 120 : 70, store = 80, start = 6000, stalls = 1.5, schedulers = 4;
-  const int parts = (tiles_of(p) + columns - 1) / columns;
-  const double patches = static_cast<double>(p.count) * p.patches.each;
-  const double units =
-      patches * parts *
-      ((p.patches.pixels_h * p.patches.pixels_w + warp_positions - 1) / warp_positions);
-  const double products = units * (store + chunk * ((s.channels + depth_chunk - 1) / depth_chunk));
-  const double taps = static_cast<double>(s.taps()) / (p.spread.height * p.spread.width);
-  const double sums =
-      static_cast<double>(p.count) * s.positions() / 32 * (100 + taps * (4 + 4 * p.outputs));
-  return start + stalls * (products + sums) / schedulers / multiprocessors;
+  constexpr double tap = 30, end = 300, vector = 16, stalls = 1.4, schedulers = 4;
+  const int outputs = computed(p.outputs), taps = p.kernel_h * p.kernel_w;
+  const int turns = ((p.depth / 4 + (1 << p.lane_bits) - 1) >> p.lane_bits);
+  const double each = taps * (tap + turns * (vector + 17.0 * outputs)) + end;
+  const double warps = static_cast<double>(p.positions) / most_positions * (1 << p.lane_bits) / 32;
+  return 6000 + stalls * warps * each / schedulers / multiprocessors;
 }
 
-cudaError_t launch_few_outputs(const FewOutputs& p, cudaStream_t stream) {
-  const auto kernel = p.fp32 ? few_outputs_kernel<true> : few_outputs_kernel<false>;
-  const int bytes = kernel_bytes(p) + p.patches.bytes(pitch_of(p));
-  if (bytes > 48 * 1024)
-    if (const cudaError_t error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
-        error != cudaSuccess)
-      return error;
-  const int blocks =
-      std::min(p.count * p.patches.each, blocks_each * current_chip().multiprocessors);
-  return launch(kernel, blocks, output_threads, bytes, stream, p);
+cudaError_t launch_few_outputs(const FewOutputs& part, cudaStream_t stream) {
+  FewOutputs p = part;
+  constexpr int busy = 4;  // blocks of a multiprocessor
+  const auto blocks_of = [&](int each) {
+    const int rows = (output_threads >> p.lane_bits) * each;
+    return (p.positions + rows - 1) / rows;
+  };
+  const int enough = busy * current_chip().multiprocessors;
+  // If positions are few, as many lanes as there are vectors, and one position each.
+  const bool few = blocks_of(most_positions) < enough;
+  while (few && p.lane_bits < most_lane_bits && 4 << p.lane_bits < p.chunk && blocks_of(1) < enough)
+    ++p.lane_bits;
+  const int floats = p.kernel_h * p.kernel_w * computed(p.outputs) * p.chunk;
+  return launch(
+      few ? kernel_of<1>(p.outputs, p.gradient) : kernel_of<most_positions>(p.outputs, p.gradient),
+      static_cast<int>(blocks_of(few ? 1 : most_positions)), output_threads,
+      floats * static_cast<int>(sizeof(float)), stream, p);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -4,7 +4,9 @@
 #include <array>
 
 #include "core/random.h"
+#include "engine/cuda/kernels/few_filters.h"
 #include "engine/cuda/kernels/few_outputs.h"
+#include "engine/cuda/kernels/tap_products.h"
 #include "engine/cuda/ops/packed_tiles.h"
 
 namespace sweetspot::engine::cuda {
@@ -68,14 +70,14 @@ bool runs_few_filters(const Chip& chip, const ConvShape& shape, const Tensor& ou
                       std::int64_t micro_batch, Math math) {
   if (dropout || on_chip_supports(shape) || !few_outputs_support(shape, out.channels, false))
     return false;
-  const FewOutputs few = few_outputs_part(shape, out.channels, static_cast<int>(micro_batch), false,
-                                          math == Math::fp32, chip.multiprocessors);
+  const FewOutputs few =
+      few_outputs_part(shape, out.channels, static_cast<int>(micro_batch), false);
   // Fewer would leave most of the chip idle.
   constexpr std::int64_t many_positions = 64;  // per multiprocessor
-  const std::int64_t positions = micro_batch * shape.positions();
-  if (positions < many_positions * chip.multiprocessors) return false;
-  const ProductSize plain{positions, shape.filters, shape.depth(), dense(shape)};
-  constexpr double margin = 1.2;
+  if (few.positions < many_positions * chip.multiprocessors) return false;
+  const ProductSize plain{few.positions, shape.filters, shape.depth(), dense(shape)};
+  // Products with few columns take less than expected, above all in fp32.
+  const double margin = math == Math::fp32 ? 1.7 : 1.2;
   return margin * few_outputs_clocks(few, chip.multiprocessors) <
          expected_clocks(chip, plain, choose_tiles(chip, plain, math), math);
 }
@@ -111,7 +113,7 @@ class Product final : public ProductOp {
   std::string method() const override {
     return product_method(shape_, relu_, dropout_.has_value()) +
            (few_channels_ || few_weights_ ? ", few channels" : "") +
-           (few_filters_ || few_filters_data_ || few_filters_weights_ ? ", few filters" : "");
+           (few_filters_ || few_filters_data_ || patch_weights_ ? ", few filters" : "");
   }
 
   void claim(Planner& planner) override {
@@ -135,9 +137,11 @@ class Product final : public ProductOp {
     choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch(), planner.math());
     few_weights_ =
         runs_few_channels_weights(chip_, shape_, *in_, planner.micro_batch(), planner.math());
-    few_filters_weights_ = !few_weights_ && runs_few_filters_weights(count, planner.math());
-    if (few_weights_ || few_filters_weights_)
+    if (few_weights_)
       choice_.splits = few_weights(static_cast<int>(planner.micro_batch()), planner.math()).splits;
+    patch_weights_ = runs_patch_weights(count, planner.math());
+    if (patch_weights_)
+      choice_.splits = patch_weights(static_cast<int>(count), planner.math()).splits;
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
@@ -220,7 +224,8 @@ class Product final : public ProductOp {
     GemmPart part = common(pass);
     set_weight_gradient(part, choice_);
     part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
-    if (few_weights_ || few_filters_weights_) return run_few_weights(part, pass);
+    if (patch_weights_) return run_patch_weights(part, pass);
+    if (few_weights_) return run_few_weights(part, pass);
     pass.add(part);
     pass.flush();
   }
@@ -298,66 +303,89 @@ class Product final : public ProductOp {
   }
 
   // Whether the input gradient with few filters has its own kernel.
-  FewChannels few_filters_data(int count, Math math) const {
-    FewChannels few = few_channels_part(swapped(shape_), out_->channels, count);
-    few.gradient = true, few.fp32 = math == Math::fp32;
-    return few;
-  }
   bool runs_few_filters_data(std::int64_t count, Math math) const {
-    if (on_chip_supports(shape_) || out_->channels > most_few_filters || shape_.pool > 1 ||
-        shape_.stride_h > 1 || shape_.stride_w > 1 || shape_.positions() == 1 ||
-        !few_channels_products_support(swapped(shape_), out_->channels, math == Math::fp32))
+    const bool fp32 = math == Math::fp32;
+    if (on_chip_supports(shape_) || !few_filters_data_support(shape_, out_->channels, fp32))
       return false;
+    const FewFiltersData few =
+        few_filters_data_part(shape_, out_->channels, static_cast<int>(count), fp32);
     const ProductSize plain = data_size(count);
     constexpr double margin = 1.1;
-    return margin * few_channels_products_clocks(few_filters_data(static_cast<int>(count), math),
-                                                 chip_.multiprocessors) <
+    return margin * few_filters_data_clocks(few, chip_.multiprocessors) <
            expected_clocks(chip_, plain, choose_tiles(chip_, plain, math), math);
   }
   void run_few_filters_data(Pass& pass) const {
     pass.flush();
-    FewChannels few = few_filters_data(pass.count, pass.math);
-    few.input = pass.at(out_->gradient), few.weights = pass.weights + weights_.kernel;
-    few.let_through = common(pass).code, few.scale = in_->gradient_scale;
-    few.function = in_->gradient_function, few.known = pass.at(in_->value);
-    few.value = pass.at(in_->gradient), few.value_terms = in_->gradient_terms;
-    check(launch_few_channels_products(few, pass.stream), "a convolution's gradient");
+    FewFiltersData few =
+        few_filters_data_part(shape_, out_->channels, pass.count, pass.math == Math::fp32);
+    few.gradient = pass.at(out_->gradient), few.weights = pass.weights + weights_.kernel;
+    few.code = common(pass).code, few.scale = in_->gradient_scale;
+    few.input_function = in_->gradient_function, few.input = pass.at(in_->value);
+    few.input_gradient = pass.at(in_->gradient), few.input_gradient_terms = in_->gradient_terms;
+    check(launch_few_filters_data(few, pass.stream), "a convolution's gradient");
   }
 
-  // Whether the weight gradient with few filters has its own kernel.
-  bool runs_few_filters_weights(std::int64_t count, Math math) const {
-    if (on_chip_supports(shape_) || !few_filters_weights_support(shape_, out_->channels))
-      return false;
+  // Whether the weight gradient comes from patches: with few filters, or few channels and filters
+  // with many taps.
+  bool runs_patch_weights(std::int64_t count, Math math) const {
+    if (on_chip_supports(shape_)) return false;
+    if (few_weights_ &&
+        narrow_weights_pay(shape_, in_->channels, static_cast<int>(count), chip_.multiprocessors))
+      return true;
+    if (few_weights_ || !few_filters_weights_support(shape_, out_->channels)) return false;
     const ProductSize plain{
         shape_.depth(), shape_.filters, count * shape_.positions(), dense(shape_), 1, true};
-    const FewChannelsWeights few = few_filters_weights_part(
-        shape_, out_->channels, static_cast<int>(count), chip_.multiprocessors, math == Math::fp32);
+    const PatchWeights few = patch_weights(static_cast<int>(count), math);
     constexpr double margin = 1.1;
-    return margin * few_channels_weights_clocks(few, chip_.multiprocessors) <
+    return margin * patch_weights_clocks(few, chip_.multiprocessors) <
            expected_clocks(chip_, plain, choose_weight_tiles(chip_, plain, math), math);
   }
-  FewChannelsWeights few_weights(int count, Math math) const {
+  PatchWeights patch_weights(int count, Math math) const {
     const bool fp32 = math == Math::fp32;
-    return few_filters_weights_ ? few_filters_weights_part(shape_, out_->channels, count,
-                                                           chip_.multiprocessors, fp32)
-                                : few_channels_weights_part(shape_, in_->channels, count,
-                                                            chip_.multiprocessors, fp32);
+    return few_weights_
+               ? narrow_weights_part(shape_, in_->channels, count, chip_.multiprocessors, fp32)
+               : few_filters_weights_part(shape_, out_->channels, count, chip_.multiprocessors,
+                                          fp32);
+  }
+  void run_patch_weights(const GemmPart& part, Pass& pass) const {
+    pass.flush();
+    const Aside aside(pass);
+    PatchWeights few = patch_weights(pass.count, pass.math);
+    divide_among(few, choice_.splits);
+    few.input = part.input, few.gradient = part.gradient, few.code = part.code;
+    if (few.swapped) std::swap(few.input, few.gradient);
+    few.partials = part.partials, few.partial_stride = part.partial_stride;
+    few.bias = weights_.bias.has_value(), few.state = part.state;
+    check(launch_patch_weights(few, pass.stream), "a convolution's weight gradient");
+  }
+
+  FewChannelsWeights few_weights(int count, Math math) const {
+    return few_channels_weights_part(shape_, in_->channels, count, chip_.multiprocessors,
+                                     math == Math::fp32);
   }
   void run_few_weights(const GemmPart& part, Pass& pass) const {
     pass.flush();
     const Aside aside(pass);
     FewChannelsWeights few = few_weights(pass.count, pass.math);
-    divide_among(few, choice_.splits);
+    // A smaller batch has empty splits.
+    few.splits = choice_.splits, few.share = tiles(few.positions, few.splits);
     few.input = part.input, few.gradient = part.gradient, few.code = part.code;
-    if (few.swapped) std::swap(few.input, few.gradient);
     few.partials = part.partials, few.partial_stride = part.partial_stride;
     few.bias = weights_.bias.has_value(), few.state = part.state;
     check(launch_few_channels_weights(few, pass.stream), "a convolution's weight gradient");
   }
 
   void forward_few_filters(const Pass& pass, const GemmPart& part) const {
-    FewOutputs few = few_outputs_part(shape_, out_->channels, pass.count, false,
-                                      pass.math == Math::fp32, chip_.multiprocessors);
+    if (tap_products_pay(shape_, out_->channels, pass.count, false, chip_.multiprocessors)) {
+      TapProducts few = tap_products_part(shape_, out_->channels, pass.count, false,
+                                          pass.math == Math::fp32, chip_.multiprocessors);
+      few.input = part.input, few.weights = part.weights, few.bias = part.bias;
+      few.relu = relu_, few.function = function, few.code = part.code;
+      few.value = part.value, few.value_terms = part.value_terms;
+      check(launch_tap_products(few, pass.stream), "a convolution");
+      return;
+    }
+    FewOutputs few = few_outputs_part(shape_, out_->channels, pass.count, false);
     few.input = part.input, few.weights = part.weights, few.bias = part.bias;
     few.relu = relu_, few.function = function, few.code = part.code;
     few.value = part.value, few.value_terms = part.value_terms;
@@ -413,7 +441,7 @@ class Product final : public ProductOp {
   bool few_channels_;
   core::Bytes code_ = 0;
   bool coded_ = false, wide_slices_ = false, few_weights_ = false, few_filters_ = false;
-  bool few_filters_data_ = false, few_filters_weights_ = false;
+  bool few_filters_data_ = false, patch_weights_ = false;
   TileChoice forward_, data_;
   WeightGradient choice_;
   PartialGradients partials_;
@@ -488,8 +516,9 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
 bool runs_few_channels_gradient(const ConvShape& shape, const Tensor& in, const Tensor& out,
                                 Math math, bool packed) {
   // A product computes a tile of 32 channels in the time of this many.
-  const int most = packed ? 3 * packed_terms(math) : most_outputs;
-  return in.channels <= most && few_outputs_support(shape, in.channels, true) &&
+  const bool strided = !few_outputs_support(shape, in.channels, true);
+  const int most = packed ? (strided ? 2 : 3) * packed_terms(math) : most_gradient_channels;
+  return in.channels <= most && (!strided || few_channels_gradient_support(shape, in.channels)) &&
          !on_chip_supports(shape) && out.gradient_slices == 1 && out.gradient_terms.terms == 0 &&
          in.gradient_terms.terms == 0;
 }
@@ -498,13 +527,31 @@ void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& wei
                                const Tensor& in, const Tensor& out, const std::uint8_t* code,
                                Pass& pass) {
   pass.flush();
-  FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true, pass.math == Math::fp32,
-                                    current_chip().multiprocessors);
-  few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
-  few.let_through = code, few.scale = in.gradient_scale;
-  few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
-  few.input_gradient = pass.at(in.gradient);
-  check(launch_few_outputs(few, pass.stream), "a convolution's gradient");
+  const int multiprocessors = current_chip().multiprocessors;
+  if (tap_products_pay(shape, in.channels, pass.count, true, multiprocessors)) {
+    TapProducts few = tap_products_part(shape, in.channels, pass.count, true,
+                                        pass.math == Math::fp32, multiprocessors);
+    few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+    few.let_through = code, few.scale = in.gradient_scale;
+    few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
+    few.input_gradient = pass.at(in.gradient);
+    check(launch_tap_products(few, pass.stream), "a convolution's gradient");
+    return;
+  }
+  if (few_outputs_support(shape, in.channels, true)) {
+    FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true);
+    few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+    few.let_through = code, few.scale = in.gradient_scale;
+    few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
+    few.input_gradient = pass.at(in.gradient);
+    check(launch_few_outputs(few, pass.stream), "a convolution's gradient");
+    return;
+  }
+  FewChannelsGradient few = few_channels_gradient_part(shape, in.channels, pass.count);
+  few.gradient = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
+  few.code = code, few.scale = in.gradient_scale, few.input_function = in.gradient_function;
+  few.input = pass.at(in.value), few.input_gradient = pass.at(in.gradient);
+  check(launch_few_channels_gradient(few, pass.stream), "a convolution's gradient");
 }
 
 bool runs_few_channels_weights(const Chip& chip, const ConvShape& shape, const Tensor& in,
