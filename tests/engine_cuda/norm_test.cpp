@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "engine/cpu/cpu.h"
 #include "products.h"
@@ -126,6 +128,24 @@ TEST(CudaNorm, TrainsTheSameBitForBitInThePlannedMemory) {
   for (const std::int64_t size : {2, 16, 150}) {
     SCOPED_TRACE(size);
     expect_the_same_bit_for_bit(network, {}, size, true);
+  }
+}
+
+// Whatever shared memory a size needs: 44 KiB and what else a kernel has once exceeded the 48 that
+// need no permission.
+TEST(CudaNorm, RunsAtAnySizeInEveryPrecision) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(pooled, "pooled");
+  for (const Precision precision :
+       {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+    cuda::Options options;
+    options.precision = precision;
+    const auto trainer = cuda::make_trainer(network, options);
+    for (std::int64_t size = 1; size < 300; size += 1 + size / 4) {
+      SCOPED_TRACE(std::string(name(precision)) + " at " + std::to_string(size));
+      const GoldenBatch batch(network, true, size, 0);
+      EXPECT_TRUE(std::isfinite(trainer->accumulate(batch.view(), size).loss));
+    }
   }
 }
 
