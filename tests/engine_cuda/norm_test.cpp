@@ -135,7 +135,7 @@ TEST(CudaNorm, TrainsTheSameBitForBitInThePlannedMemory) {
 // need no permission.
 TEST(CudaNorm, RunsAtAnySizeInEveryPrecision) {
   REQUIRE_GPU();
-  const model::Network network = model::read_keras(pooled, "pooled");
+  const model::Network network = model::read_keras(pooled_norms, "pooled");
   for (const Precision precision :
        {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
     cuda::Options options;
