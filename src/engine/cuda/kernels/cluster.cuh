@@ -25,27 +25,45 @@ __device__ inline int cluster_index() {
   return static_cast<int>(index);
 }
 
-// Waits for all threads of the cluster that have not ended, and shows them what each has written.
-__device__ inline void cluster_barrier() {
+// Between them lies what does not depend on the cluster's other threads; after the wait, all that
+// have not ended have arrived, and this one sees what they had written.
+__device__ inline void cluster_arrive() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive;\n\tbarrier.cluster.wait;" ::: "memory");
+  asm volatile("barrier.cluster.arrive;" ::: "memory");
 #endif
 }
-
-// Four floats of block `rank`, where this block has them at `own`, in shared memory.
-__device__ inline float4 load4_of(const float* own, int rank) {
-  float4 v{};
+__device__ inline void cluster_wait() {
 #if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.wait;" ::: "memory");
+#endif
+}
+__device__ inline void cluster_barrier() { cluster_arrive(), cluster_wait(); }
+
+// Where block `rank` has what this block has at `own`, in shared memory.
+__device__ inline std::uint32_t place_of(const float* own, int rank) {
   std::uint32_t at = 0;
+#if __CUDA_ARCH__ >= 900
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
       : "=r"(at)
       : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(own))), "r"(rank));
+#endif
+  return at;
+}
+__device__ inline float4 load4_of(const float* own, int rank) {
+  float4 v{};
+#if __CUDA_ARCH__ >= 900
   asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-               : "r"(at)
+               : "r"(place_of(own, rank))
                : "memory");
 #endif
   return v;
+}
+__device__ inline void store_of(const float* own, int rank, float value) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(place_of(own, rank)), "f"(value)
+               : "memory");
+#endif
 }
 
 // The sum over the first `blocks` blocks of the cluster, in their order.

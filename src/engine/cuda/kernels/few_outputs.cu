@@ -2,6 +2,7 @@
 
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_outputs.h"
+#include "engine/cuda/kernels/few_outputs_epilogue.cuh"
 #include "engine/cuda/kernels/lanes.cuh"
 #include "engine/cuda/kernels/split_floats.cuh"
 
@@ -64,27 +65,6 @@ __device__ void load_kernels(const FewOutputs& p, int first, float* to) {
         to[(tap * outputs + o) * p.chunk + c] = o < p.outputs && n < p.depth ? from[o] : 0.f;
     }
   }
-}
-
-__device__ void finish_value(const FewOutputs& p, std::int64_t at, int o, float (&v)[4]) {
-  std::uint8_t code[4] = {};
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if (o + e >= p.outputs) v[e] = 0;
-    if (p.bias && o + e < p.outputs) v[e] += p.bias[o + e];
-    if (p.relu) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : std::uint8_t{0};
-    if (o + e < p.outputs) v[e] = activated(p.function, v[e]);
-  }
-  store_value4(p.value, p.value_terms, at, {v[0], v[1], v[2], v[3]});
-  if (p.code) *reinterpret_cast<uchar4*>(p.code + at) = {code[0], code[1], code[2], code[3]};
-}
-__device__ void finish_gradient(const FewOutputs& p, std::int64_t at, int o, float (&v)[4]) {
-#pragma unroll
-  for (int e = 0; e < 4; ++e) v[e] = o + e < p.outputs ? v[e] * p.scale : 0.f;
-  float4 all{v[0], v[1], v[2], v[3]};
-  if (p.input_function != Function::linear)
-    all = through_activation(p.input_function, load4(p.input_value + at), all);
-  store4(p.input_gradient + at, all);
 }
 
 template <int outputs, bool gradient, int few_positions>

@@ -1,26 +1,15 @@
+#include "engine/cuda/kernels/cluster.cuh"
 #include "engine/cuda/kernels/norm_held.cuh"
 #include "engine/cuda/kernels/norm_sums.cuh"
 
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int portable_cluster_blocks = 8;  // as many as every GPU with clusters has
-
-__device__ void arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
-__device__ void wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
-// Writes to where `mine` is in the shared memory of another block.
-__device__ void write(const float* mine, int block, float value) {
-  const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(mine));
-  std::uint32_t at = 0;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"(block));
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(at), "f"(value) : "memory");
-}
-
 // The blocks of a cluster: each has a slice of the rows, and writes its sums into the others'
 // shared memory. All add the same values in the same order.
 struct Cluster {
   // Any of these blocks may write to another as soon as that one has started.
-  __device__ Cluster() { arrive(); }
+  __device__ Cluster() { cluster_arrive(); }
   __device__ int count() const { return static_cast<int>(gridDim.y); }
   __device__ int rank() const { return static_cast<int>(blockIdx.y); }
   // In the first warp of every block.
@@ -28,11 +17,11 @@ struct Cluster {
     __shared__ float all[most_held_blocks][32];
     const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
     const int warps = static_cast<int>(blockDim.x / 32);
-    wait();
+    cluster_wait();
 #pragma unroll 1
     for (int block = warp; block < count(); block += warps)
-      write(&all[rank()][lane], block, over_warps(parts));
-    arrive(), wait();
+      store_of(&all[rank()][lane], block, over_warps(parts));
+    cluster_arrive(), cluster_wait();
     float sum = 0;
     if (warp == 0)
 #pragma unroll 1
@@ -43,13 +32,13 @@ struct Cluster {
 
 // The same for a first pass: the first block of each cluster adds and stores the sums.
 struct OneSlice {
-  __device__ static void enter() { arrive(); }
+  __device__ static void enter() { cluster_arrive(); }
   __device__ static float over_blocks(float sum) {
     __shared__ float all[norm_cluster_blocks][most_outputs];
-    wait();  // until all have started
+    cluster_wait();  // until all have started
     if (threadIdx.x < most_outputs)
-      write(&all[blockIdx.y % norm_cluster_blocks][threadIdx.x], 0, sum);
-    arrive(), wait();
+      store_of(&all[blockIdx.y % norm_cluster_blocks][threadIdx.x], 0, sum);
+    cluster_arrive(), cluster_wait();
     sum = 0;
     if (stores() && threadIdx.x < most_outputs)
 #pragma unroll
@@ -92,7 +81,7 @@ cudaError_t launch_norm_sums_in_clusters(const NormPass& n, bool backward, cudaS
 cudaError_t launch_norm_in_clusters(const NormPass& n, bool backward, cudaStream_t stream) {
   const HeldLaunch l = held_launch<Cluster>(n, backward);
   cudaError_t error = allow_shared(l);
-  if (error == cudaSuccess && n.shares.slices > portable_cluster_blocks)
+  if (error == cudaSuccess && n.shares.slices > most_cluster_blocks)
     error = cudaFuncSetAttribute(l.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (error != cudaSuccess) return error;
   return launch_clusters(l.kernel, norm_blocks(n, n.shares.slices), n.shares.slices, l.threads,
@@ -107,7 +96,7 @@ int most_norm_blocks() {
                                32 * 1024, nullptr);
     int clusters = 0;
     if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &launch.config) == cudaSuccess)
-      return clusters > 0 ? most_held_blocks : portable_cluster_blocks;
+      return clusters > 0 ? most_held_blocks : most_cluster_blocks;
     cudaGetLastError();
     return most_held_blocks;  // as an H200 has
   }();

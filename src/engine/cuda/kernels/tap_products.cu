@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/few_outputs_epilogue.cuh"
 #include "engine/cuda/kernels/patches.cuh"
 #include "engine/cuda/kernels/split_floats.cuh"
 #include "engine/cuda/kernels/tap_products.h"
@@ -30,27 +31,6 @@ __host__ __device__ int pitch_of(const TapProducts& p) { return 8 * tiles_of(p) 
 int kernel_bytes(const TapProducts& p) {
   return round_up(p.shape.channels, depth_chunk) * 8 * tiles_of(p) *
          static_cast<int>(sizeof(float)) * (p.fp32 ? 2 : 1);
-}
-
-__device__ void finish_value(const TapProducts& p, std::int64_t at, int o, float (&v)[4]) {
-  std::uint8_t code[4] = {};
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if (o + e >= p.outputs) v[e] = 0;
-    if (p.bias && o + e < p.outputs) v[e] += p.bias[o + e];
-    if (p.relu) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : std::uint8_t{0};
-    if (o + e < p.outputs) v[e] = activated(p.function, v[e]);
-  }
-  store_value4(p.value, p.value_terms, at, {v[0], v[1], v[2], v[3]});
-  if (p.code) *reinterpret_cast<uchar4*>(p.code + at) = {code[0], code[1], code[2], code[3]};
-}
-__device__ void finish_gradient(const TapProducts& p, std::int64_t at, int o, float (&v)[4]) {
-#pragma unroll
-  for (int e = 0; e < 4; ++e) v[e] = o + e < p.outputs ? v[e] * p.scale : 0.f;
-  float4 all{v[0], v[1], v[2], v[3]};
-  if (p.input_function != Function::linear)
-    all = through_activation(p.input_function, load4(p.input_value + at), all);
-  store4(p.input_gradient + at, all);
 }
 
 // The first tap along an axis that meets a position of what was spread, and that position.
