@@ -304,9 +304,11 @@ class ConvOnTiles final : public BlockwiseOp {
       const TapTables::Taps& taps = tables_.taps[static_cast<std::size_t>(i % parts)];
       p.a = turned.to + u * turned.count * tile_size, p.b = pairs.to + n * pairs.count * tile_size;
       p.lines = tables_.pair_lines.data() + taps.first_line, p.line_count = taps.lines;
-      p.taps = static_cast<int>(taps.count), p.pair_places = tables_.places_of_pair(taps);
+      p.down = taps.down, p.across = taps.across;
       const WeightTile tile = weight_tile(u, taps.first, n);
-      p.d = sums.weights + tile.at, p.d_row = tile.width, p.d_tap = unit * tile.width;
+      p.d = sums.weights + tile.at, p.d_row = tile.width;
+      p.d_down = g_.strides.height * g_.kernel.width * unit * tile.width;
+      p.d_across = 2 * g_.strides.width * unit * tile.width;
       block.pass.bf16->sample_tiles.pair_lines(p);
       p.configures = false;
     }
