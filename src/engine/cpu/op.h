@@ -125,8 +125,9 @@ class Op {
   virtual std::int64_t samples_at_once() const { return 1; }
   // Operations that need the same samples in every call: from a multiple of this number on.
   virtual std::int64_t block() const { return 1; }
-  // Whether its output may be tiled.
+  // Whether its output may be tiled, or rounded.
   virtual bool makes_tiles() const { return false; }
+  virtual bool rounds_output() const { return false; }
   // Operations that are faster on several samples at once, without imposing that on their stage.
   virtual std::int64_t samples_welcome() const { return 1; }
   virtual void forward_some(const Pass& pass, const Range& samples, int thread) {

@@ -55,6 +55,14 @@ bool pays_in_bf16(const DenseGeometry& g, std::int64_t rows) {
   return g.bf16 && g.columns >= panel && g.depth >= panel && rows > few_rows;
 }
 
+bool pairs_all_gradients(const DenseGeometry& g, std::int64_t rows) {
+  return pays_in_bf16(g, rows) && round_up(rows, 2) * g.columns <= most_paired(g.tiles);
+}
+// For the weight gradient rounded inputs are turned, if they are tiles: half as many bytes.
+bool turns_rounded_inputs(const DenseGeometry& g, std::int64_t rows) {
+  return g.tiles && g.depth % (2 * unit) == 0 && pairs_all_gradients(g, rows);
+}
+
 // The weights are multiplied with every row of the micro-batch, so a dense layer works on all of it
 // at once: a thread has some panels of columns, some rows of the gradient, or some of the inputs. A
 // write into a cache line that another core has read waits for that core, ten times as long as the
@@ -75,7 +83,9 @@ class Dense final : public Op {
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
         packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
-        narrow_(transposes_ && !splits_ && g_.outputs <= narrow_outputs) {
+        narrow_(transposes_ && !splits_ && g_.outputs <= narrow_outputs),
+        pairs_gradients_(pairs_all_gradients(g_, most_rows_)),
+        turns_rounded_(turns_rounded_inputs(g_, most_rows_)) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
@@ -90,14 +100,14 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      pairs_gradients_ = even * g_.columns <= most_paired(g_.tiles);
       const std::int64_t packed = pairs_gradients_ ? even * round_up(g_.columns, panel) +
                                                          round_up(even, 32) * gradient_chunk / panel
                                                    : even * panel + packed_input_floats;
       working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                          std::max(by_panels_ ? g_.columns * panel : 0, packed));
       kept.once = true;
-      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(kept_rows() * (g_.depth + g_.columns));
+      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
+                                      kept_rows() * ((in->rounded ? 0 : g_.depth) + g_.columns));
     }
     ScratchLayout scratch;
     scratch.add_floats(pairs_chunks() ? 2 * gradient_chunk : gradient_chunk);
@@ -108,18 +118,19 @@ class Dense final : public Op {
     return std::string(g_.relu ? "dense and ReLU" : "dense") + (bf16_ ? " in bf16" : "");
   }
   bool whole() const override { return true; }
-  bool keeps_input() const override { return true; }
+  bool keeps_input() const override { return in_->rounded || !turns_rounded_; }
   bool keeps_output() const override { return g_.relu; }
   bool late() const override { return true; }
-  int forward_phases() const override { return splits_ || bf16_ ? 2 : 1; }
+  int forward_phases() const override { return splits_ || (bf16_ && !in_->rounded) ? 2 : 1; }
   int backward_phases() const override { return g_.relu || bf16_ ? 2 : 1; }
 
   void forward_part(const Pass& pass, int phase, int part, int parts) override {
     if (splits_)
       return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
     if (bf16_)
-      return phase == 0 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
-                        : forward_rounded(pass, part, parts);
+      return phase + 1 < forward_phases()
+                 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
+                 : forward_rounded(pass, part, parts);
     if (narrow_) return multiply_narrow(pass, share(all_rows(pass), part, parts));
     const bool own = has_own_rows(pass, parts);
     const Range mine = own ? share(all_rows(pass), part, parts) : Range{0, all_rows(pass)};
@@ -388,10 +399,11 @@ class Dense final : public Op {
             g_.depth, g_.columns, !by_panels_ && wants_input_gradient};
   }
   RoundedRows rounded_inputs(const Pass& pass) const {
-    return {pass.at<Bf16>(kept, 0, 0), g_.depth, all_rows(pass)};
+    return {pass.at<Bf16>(in_->rounded ? in_->value : kept, 0, 0), g_.depth, all_rows(pass)};
   }
   RoundedRows rounded_gradients(const Pass& pass) const {
-    return {pass.at<Bf16>(kept, 0, 0) + kept_rows() * g_.depth, g_.columns, all_rows(pass)};
+    return {pass.at<Bf16>(kept, 0, 0) + (in_->rounded ? 0 : kept_rows() * g_.depth), g_.columns,
+            all_rows(pass)};
   }
   std::int64_t kept_rows() const { return round_up(most_rows_, unit); }  // whole tiles
 
@@ -566,7 +578,10 @@ class Dense final : public Op {
     } else if (pairs_gradients_ && packed != chunk.row) {
       for (std::int64_t n = 0; packed < 0 && n < g_.columns; n += panel)
         pair_gradients(pass, n, packed_gradients + n * even);
-      if (pass.bf16->tiles)
+      if (turns_rounded_)
+        pass.bf16->turn_row_tiles(rounded_inputs(pass).numbers, all, g_.depth, chunk.row,
+                                  chunk.depth, packed_inputs);
+      else if (pass.bf16->tiles)
         pass.bf16->turn_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs);
       else
         pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
@@ -618,11 +633,15 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool splits_, bf16_, turns_tiles_, transposes_, by_panels_, packs_, narrow_,
-      pairs_gradients_ = false;
+  bool splits_, bf16_, turns_tiles_, transposes_, by_panels_, packs_, narrow_, pairs_gradients_,
+      turns_rounded_;
 };
 
 }  // namespace
+
+bool reads_rounded_rows(const DenseGeometry& geometry, std::int64_t micro_batch) {
+  return geometry.rows == 1 && turns_rounded_inputs(geometry, micro_batch);
+}
 
 std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry,
                                std::int64_t micro_batch, Tensor* in, Tensor* out) {
