@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -87,13 +88,13 @@ struct Piece {
 };
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients, to which it adds
-// the penalty gradients. Weights and state come from beyond the L2 cache: meanwhile those that are
-// `ahead` of these, which are next, are loaded into it, line by line, so that neither waits for the
-// other. 0: none.
+// the penalty gradients.
 class Update {
  public:
   virtual void apply(std::int64_t offset, std::int64_t count, float* gradients,
-                     std::int64_t ahead) const = 0;
+                     const Following& following) const = 0;
+  // What it reads and writes there: the weight and up to two numbers of state; null: none.
+  virtual std::array<const float*, 3> memory(std::int64_t offset) const = 0;
 
  protected:
   ~Update() = default;

@@ -41,6 +41,7 @@ struct TapProduct {
   bool configures;  // the first of several products without anything else that uses tiles between
   float* c;
   std::int64_t c_row;  // floats from one sample to the next
+  Ahead ahead;
 };
 
 // Weight gradients of up to two by two taps, which read the same places for neighbouring outputs:
@@ -196,6 +197,7 @@ struct PatchRow {
   // out and winners, and of the groups of a tiled output.
   PoolTiles pool;
   std::int64_t out_unit, tiles_group;
+  Ahead ahead;
 };
 
 // The products run on tiles.

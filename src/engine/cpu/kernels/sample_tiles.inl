@@ -10,10 +10,10 @@ constexpr std::int64_t tile_row_bytes = 2 * tile_channels;
 template <class Tiles>
 class RollingTaps {
  public:
-  explicit RollingTaps(const TapProduct& p) : p_(p) {}
+  explicit RollingTaps(const TapProduct& p) : p_(p), fetch_(p.ahead, lines(p)) {}
 
   // The sums before these are stored while the first tiles are loaded.
-  void add(const TapGroup& group, const TapGroup* before) const {
+  void add(const TapGroup& group, const TapGroup* before) {
     if (group.lines > 0) load_first(line_of(group, 0, 0));
     end<0>(before), Tiles::template zero<0>();
     end<1>(before), Tiles::template zero<1>();
@@ -23,6 +23,7 @@ class RollingTaps {
       for (std::int32_t i = 0; i < group.lines; ++i) {
         const Line line = line_of(group, i, g);
         if (g > 0 || i > 0) load_first(line);
+        fetch_.next();
         add_line(line);
       }
   }
@@ -89,14 +90,23 @@ class RollingTaps {
       Tiles::template multiply<i, 4, 5 + (phase + 3 - i) % 3>();
   }
 
+  // Of all groups, or one.
+  static std::int64_t lines(const TapProduct& p) {
+    if (p.group_count == 0) return 1;
+    const TapGroup& last = p.groups[p.group_count - 1];
+    const std::int64_t count = p.channel_groups * (last.first + last.lines - p.groups->first);
+    return count > 0 ? count : 1;
+  }
+
   const TapProduct& p_;
+  Fetch fetch_;
 };
 
 // Each sum of a group is stored just before its tile begins the next group's.
 template <class Tiles>
 void taps_on_tiles(const TapProduct& p) {
   if (p.configures) Tiles::configure(static_cast<int>(p.samples));
-  const RollingTaps<Tiles> taps(p);
+  RollingTaps<Tiles> taps(p);
   for (std::int64_t i = 0; i < p.group_count; ++i)
     taps.add(p.groups[i], i > 0 ? p.groups + i - 1 : nullptr);
   if (p.group_count > 0) taps.end(p.groups + p.group_count - 1);
@@ -113,6 +123,8 @@ class PatchRows {
     PoolTiles before{};  // the chunk that is to be pooled
     bool odd = false;
     Late late{};
+    const PatchChunk& last = r_.chunks[r_.chunk_count - 1];
+    Fetch fetch(r_.ahead, r_.units * (last.first_group + last.groups));
     for (std::int64_t u = 0; u < r_.units; ++u)
       for (std::int64_t i = 0; i < r_.chunk_count; ++i, odd = !odd) {
         const PatchChunk& chunk = r_.chunks[i];
@@ -121,6 +133,7 @@ class PatchRows {
         const std::int64_t pieces = before.pieces(), steps = 2 * chunk.groups - 1;
         for (std::int64_t g = 0; g < chunk.groups; ++g) {
           const PatchGroup& group = r_.groups[chunk.first_group + g];
+          fetch.next();
           multiply<0>(group, r_.b + u * r_.b_unit);
           late.store();
           if (g > 0) pool_pieces(before, pieces * (2 * g - 1) / steps, pieces * 2 * g / steps);

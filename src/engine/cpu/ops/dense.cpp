@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/few_columns.h"
@@ -176,6 +177,7 @@ class Dense final : public Op {
     auto* piece = pass.at(temporary, 0, thread);
     Packed packed(pass.at(working, 0, thread), g_.columns);
     const auto update_chunk = [&](const Chunk& chunk, const Chunk& next) {
+      if (turns_rounded_) packed.ahead = state_of(update, next);
       make_weights(pass, thread, chunk, packed, {piece, gradient_chunk}, false);
       for (std::int64_t p = 0; p < chunk.panels; ++p)
         apply(pass, update, {chunk.column + p * panel, chunk.row, chunk.depth, 1},
@@ -219,12 +221,26 @@ class Dense final : public Op {
     // What follows a shorter chunk may be another thread's, which is writing it.
     const bool fits = next.depth * width(next.column) >= count;
     update.apply(offset(n, k), count, gradients,
-                 fits ? offset(next.column, next.row) - offset(n, k) : 0);
+                 {fits ? offset(next.column, next.row) - offset(n, k) : 0,
+                  turns_rounded_ ? arrays_of_optimizer : Following{}.arrays});
     if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, end);
     if (!bf16_ && keeps_transpose(pass))
       for (std::int64_t row = k; row < end; row += unit)
         transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
                        transposed_panel_at(pass, row / panel * panel));
+  }
+
+  // The arrays that the optimizer fetches itself; products on tiles, which read nothing from beyond
+  // the L2 cache, fetch the others of the next chunk.
+  static constexpr int arrays_of_optimizer = 1;
+  std::array<Ahead, 3> state_of(const Update& update, const Chunk& chunk) const {
+    std::array<Ahead, 3> ahead;
+    const auto memory = update.memory(offset(chunk.column, chunk.row));
+    for (std::size_t i = arrays_of_optimizer; i < memory.size(); ++i)
+      if (memory[i])
+        ahead[i] = {memory[i],
+                    chunk.depth * width(chunk.column) * static_cast<std::int64_t>(sizeof(float))};
+    return ahead;
   }
 
   // The rows of all samples are stored one after another.
@@ -537,6 +553,8 @@ class Dense final : public Op {
     Packed(float* memory, std::int64_t columns) : outer(memory, columns) {}
     PackedOuter outer;
     std::int64_t rounded = -1;  // in bf16: of the chunk that begins at this row or column
+    bool configured = false;
+    std::array<Ahead, 3> ahead;
   };
 
   // Where a chunk's gradient goes.
@@ -548,7 +566,7 @@ class Dense final : public Op {
   void make_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& packed,
                     const Panels& to, bool adds) const {
     const std::int64_t all = all_rows(pass);
-    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed.rounded, to.first, adds);
+    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed, to.first, adds);
     Outer o{};
     o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
@@ -566,8 +584,9 @@ class Dense final : public Op {
       two ? pass.kernels->outer_two(o, second) : pass.kernels->outer(o);
   }
 
-  void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
+  void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& of_thread,
                             float* to, bool adds) const {
+    std::int64_t& packed = of_thread.rounded;
     const std::int64_t all = all_rows(pass), even = round_up(all, 2);
     auto* packed_gradients = pass.at<Bf16>(working, 0, thread);
     Bf16* packed_inputs =
@@ -595,11 +614,10 @@ class Dense final : public Op {
     o.d = to;
     const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
     if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
-      const Bf16* next =
-          chunk.column + panel < g_.columns ? of_panel + panel * even : packed_gradients;
-      for (std::int64_t i = 0; i < panel * even; i += 2 * unit) __builtin_prefetch(next + i, 0, 2);
       o.a = packed_inputs, o.rows = even / 2, o.turned = true;
       o.g = of_panel, o.accumulate = adds;
+      o.configured = std::exchange(of_thread.configured, true);
+      std::ranges::copy(of_thread.ahead, o.ahead);
       return pass.bf16->outer(o);
     }
     for (std::int64_t first = 0; first < all; first += packed_rows) {
