@@ -23,9 +23,9 @@ struct Emulated {
   static inline thread_local int rows_of[8];
 
   // Poisons the tiles, so that code that skips this call fails.
-  static void configure(int rows = 16, int fewer = 0) {
+  static void configure(int rows = 16) {
     __builtin_memset(tiles, 0xff, sizeof(tiles));
-    for (int t = 0; t < 8; ++t) rows_of[t] = t < fewer ? rows : 16;
+    for (int t = 0; t < 8; ++t) rows_of[t] = t < 5 ? rows : 16;
   }
   template <int t>
   static void zero() {

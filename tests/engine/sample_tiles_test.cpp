@@ -213,6 +213,41 @@ TEST_P(Bf16TileChain, HandsOnWhatImagesWouldHold) {
     }
   }
 }
+// Dropout in front of a dense layer, with something between them or not.
+model::Network dropped(bool images, bool apart) {
+  json layers = json::array({layer(
+      "InputLayer", {{"name", "in"},
+                     {"batch_input_shape", images ? json{nullptr, 7, 6, 3} : json{nullptr, 90}}})});
+  if (images) {
+    layers.push_back(layer("Conv2D", {{"name", "conv"}, {"filters", 40}, {"kernel_size", {3, 3}}}));
+    layers.push_back(layer("Flatten", {{"name", "flat"}}));
+  } else {
+    layers.push_back(layer("Dense", {{"name", "before"}, {"units", 90}, {"activation", "relu"}}));
+  }
+  layers.push_back(layer("Dropout", {{"name", "drop"}, {"rate", 0.3}}));
+  if (apart)
+    layers.push_back(layer("Rescaling", {{"name", "same"}, {"scale", 1.0}, {"offset", 0.0}}));
+  layers.push_back(layer("Dense", {{"name", "tested"}, {"units", 70}, {"activation", "relu"}}));
+  layers.push_back(layer("Dense", {{"name", "out"}, {"units", 5}, {"activation", "softmax"}}));
+  return sequential(apart ? "apart" : "together", layers);
+}
+
+// What dropout rounds for the dense layer behind it is what that would have rounded itself.
+TEST_P(Bf16TileChain, DropoutRoundsAsADenseLayerWould) {
+  for (const bool images : {true, false})
+    for (const std::int64_t samples : {32, 17, 53}) {
+      SCOPED_TRACE(samples);
+      const model::Network together = dropped(images, false), apart = dropped(images, true);
+      const Result expected = train({}, apart, Precision::bf16, 1, samples, samples);
+      for (const int threads : {1, 2, 7}) {
+        SCOPED_TRACE(threads);
+        const Result found = train({}, together, Precision::bf16, threads, samples, samples);
+        EXPECT_EQ(found.loss, expected.loss);
+        for (std::size_t v = 0; v < found.gradients.size(); ++v)
+          EXPECT_EQ(found.gradients[v].values, expected.gradients[v].values);
+      }
+    }
+}
 INSTANTIATE_TEST_SUITE_P(Sets, Bf16TileChain, ::testing::Values("amx", "emulated"));
 
 constexpr Shape shapes[] = {

@@ -217,6 +217,9 @@ class Compiler {
     const Extent out{1, 1, dense.units};
     g.relu = takes_relu(network_, layer_, dense.activation);
     g.bf16 = bf16_, g.tiles = bf16_ && bf16_support().tiles();
+    if (reads_rounded_rows(g, program_.micro_batch) && !program_.ops.empty() &&
+        program_.ops.back()->out() == current_)
+      current_->rounded = program_.ops.back()->rounds_output();
     push(make_dense(name, g, program_.micro_batch, current_, tensor(out)), true);
     add_activation(dense.activation);
   }

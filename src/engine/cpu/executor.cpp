@@ -160,7 +160,7 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
     forward(pass, member, told);
     if (member == 0) forward_end = Clock::now();
     told.phase(&Times::backward);
-    backward(pass, member, sums, times, told);
+    backward(pass, member, update, sums, times, told);
     if (member == 0) backward_end = Clock::now();
     told.phase(&Times::update);
     if (sums)
@@ -340,8 +340,8 @@ void Executor::backward_together(const Pass& given, const Stage& stage, std::siz
 }
 
 template <class OperationTimer>
-void Executor::backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
-                        OperationTimer& told) {
+void Executor::backward(const Pass& pass, int member, const Update* update, GradientSums* sums,
+                        const StepResult& before, OperationTimer& told) {
   const std::int64_t blocks = blocks_of(pass.count, program_.block),
                      slots = std::min(pass.used_slots, blocks);
   // The results of a stage are gathered immediately if other ranks wait for them.
@@ -371,6 +371,11 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
       }
       hand_over(stage);
       continue;
+    }
+    if (s == last_backward_stage() && updates_early(pass)) {
+      told.phase(&Times::update);
+      update_late_weights(pass, *update, member, told);
+      told.phase(&Times::backward);
     }
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
     if (shares_blocks(stage, pass.count, team_.size())) {
@@ -448,10 +453,7 @@ void Executor::finish(const Pass& pass, const Update* update, int member, Operat
     return;
   }
   // Dense layers do not need what the other members still do in the last stage of backward.
-  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-    program_.ops[i]->update_part(pass, *update, member, member, team_.size());
-    told.did(program_.operation_of[i]);
-  }
+  if (!updates_early(pass)) update_late_weights(pass, *update, member, told);
   if (!program_.stages[last_backward_stage()].whole) wait();
   if (program_.slot_floats > 0) {
     gather(pass, 0, program_.ops.size(), member, told);
@@ -460,6 +462,21 @@ void Executor::finish(const Pass& pass, const Update* update, int member, Operat
   for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
   if (clears_in_update()) clear_slots(pass, member);
   told.did(program_.operation_count());
+}
+
+template <class OperationTimer>
+void Executor::update_late_weights(const Pass& pass, const Update& update, int member,
+                                   OperationTimer& told) {
+  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+    program_.ops[i]->update_part(pass, update, member, member, team_.size());
+    told.did(program_.operation_of[i]);
+  }
+}
+
+// What dense layers read is still in cache before the last stage of backward; but several members
+// update them while others are still in it.
+bool Executor::updates_early(const Pass& pass) const {
+  return pass.late_gradients && team_.size() == 1 && !program_.stages[last_backward_stage()].whole;
 }
 
 std::size_t Executor::last_backward_stage() const {
@@ -472,7 +489,7 @@ std::size_t Executor::last_backward_stage() const {
 void Executor::apply(const Update& update, const Range& range, const Pass& pass, int member) const {
   const Range units = share((range.end - range.begin) / unit, member, team_.size());
   const std::int64_t begin = range.begin + units.begin * unit;
-  update.apply(begin, (units.end - units.begin) * unit, pass.gradients + begin, 0);
+  update.apply(begin, (units.end - units.begin) * unit, pass.gradients + begin, {});
 }
 
 StepResult Executor::result(const Pass& pass) const {

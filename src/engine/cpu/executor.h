@@ -53,13 +53,17 @@ class Executor {
                          OperationTimer& told);
   template <class OperationTimer>
   // `before`: the result of the batch's earlier micro-batches.
-  void backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
-                OperationTimer& told);
+  void backward(const Pass& pass, int member, const Update* update, GradientSums* sums,
+                const StepResult& before, OperationTimer& told);
   template <class OperationTimer>
   void gather(const Pass& pass, std::size_t begin, std::size_t end, int member,
               OperationTimer& told);
   template <class OperationTimer>
   void finish(const Pass& pass, const Update* update, int member, OperationTimer& told);
+  template <class OperationTimer>
+  void update_late_weights(const Pass& pass, const Update& update, int member,
+                           OperationTimer& told);
+  bool updates_early(const Pass& pass) const;
   template <class OperationTimer>
   void update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
                    OperationTimer& told);

@@ -78,7 +78,7 @@ class Assigner {
     put_in_scratch(op.temporary);
     put_in_arena(op.passing, stage, forward_end(stage));
     if (program_.training || is_loss)
-      put_in_arena(op.kept, stage, is_loss ? update() : backward(stage));
+      put_in_arena(op.kept, stage, is_loss || op.late() ? update() : backward(stage));
     else
       put_in_scratch(op.kept);
   }
@@ -92,6 +92,10 @@ class Assigner {
           static_cast<core::Bytes>(groups * tensor.extent.positions() * tile_channels) *
           sizeof(Bf16);
       tensor.value.block = tensor.gradient.block = tile_samples;
+    }
+    if (tensor.rounded) {
+      tensor.value.bytes = static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(Bf16);
+      tensor.value.block = tile_samples;
     }
     if (!tensor.same_value_as) assign_value(tensor, producer);
     if (!program_.training || consumer <= program_.first_trainable) return;

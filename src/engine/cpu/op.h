@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -87,13 +88,13 @@ struct Piece {
 };
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients, to which it adds
-// the penalty gradients. Weights and state come from beyond the L2 cache: meanwhile those that are
-// `ahead` of these, which are next, are loaded into it, line by line, so that neither waits for the
-// other. 0: none.
+// the penalty gradients.
 class Update {
  public:
   virtual void apply(std::int64_t offset, std::int64_t count, float* gradients,
-                     std::int64_t ahead) const = 0;
+                     const Following& following) const = 0;
+  // What it reads and writes there: the weight and up to two numbers of state; null: none.
+  virtual std::array<const float*, 3> memory(std::int64_t offset) const = 0;
 
  protected:
   ~Update() = default;
@@ -125,8 +126,9 @@ class Op {
   virtual std::int64_t samples_at_once() const { return 1; }
   // Operations that need the same samples in every call: from a multiple of this number on.
   virtual std::int64_t block() const { return 1; }
-  // Whether its output may be tiled.
+  // Whether its output may be tiled, or rounded.
   virtual bool makes_tiles() const { return false; }
+  virtual bool rounds_output() const { return false; }
   // Operations that are faster on several samples at once, without imposing that on their stage.
   virtual std::int64_t samples_welcome() const { return 1; }
   virtual void forward_some(const Pass& pass, const Range& samples, int thread) {

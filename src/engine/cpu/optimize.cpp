@@ -25,7 +25,7 @@ OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const K
 }
 
 void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* gradients,
-                            std::int64_t ahead) const {
+                            const Following& following) const {
   penalties_.add_gradients(weights_, offset, count, gradients);
   switch (kind_) {
     case Optimizer::Kind::sgd:
@@ -36,7 +36,7 @@ void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* grad
     case Optimizer::Kind::adam:
     case Optimizer::Kind::adamw:
       return kernels_.adam(adam_, count, gradients, weights_ + offset, first_ + offset,
-                           second_ + offset, ahead);
+                           second_ + offset, following);
   }
 }
 

@@ -12,7 +12,11 @@ class OptimizerUpdate final : public Update {
   OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels,
                   const Penalties& penalties, float* weights, float* state, std::int64_t trainable);
   void apply(std::int64_t offset, std::int64_t count, float* gradients,
-             std::int64_t ahead) const override;
+             const Following& following) const override;
+  std::array<const float*, 3> memory(std::int64_t offset) const override {
+    return {weights_ + offset, first_ ? first_ + offset : nullptr,
+            second_ ? second_ + offset : nullptr};
+  }
 
  private:
   const Kernels& kernels_;

@@ -18,15 +18,18 @@ class SquaredUpdate final : public Update {
   explicit SquaredUpdate(const Update& update) : update_(update) {}
 
   void apply(std::int64_t offset, std::int64_t count, float* gradients,
-             std::int64_t ahead) const override {
+             const Following& following) const override {
     constexpr std::int64_t block = 256 * unit;  // 16 KiB, which stay in the L1 cache
     double sum = 0;
     for (std::int64_t at = 0; at < count; at += block) {
       const std::int64_t size = std::min(block, count - at);
-      update_.apply(offset + at, size, gradients + at, ahead);  // it adds the penalties
+      update_.apply(offset + at, size, gradients + at, following);  // it adds the penalties
       sum += squared_norm(gradients + at, size);
     }
     sum_.fetch_add(sum, std::memory_order_relaxed);
+  }
+  std::array<const float*, 3> memory(std::int64_t offset) const override {
+    return update_.memory(offset);
   }
   // The threads add in any order, so the last bits of the double differ between runs; those of the
   // float do not.

@@ -33,6 +33,7 @@ struct Tensor {
   Allocation value, gradient;
   Tensor* same_value_as = nullptr;  // shares that tensor's value, with its own gradient
   bool tiled = false;               // as in kernels/sample_tiles.h
+  bool rounded = false;             // as Bf16Kernels::round_row_tiles makes it
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -29,22 +29,18 @@ constexpr Configuration whole_tiles;
 // The first tiles, sums and the left side, have fewer rows.
 struct FewerRows {
   Configuration of[17];
-  constexpr explicit FewerRows(int tiles) {
+  constexpr FewerRows() {
     for (int rows = 1; rows <= 16; ++rows)
-      for (int t = 0; t < tiles; ++t) of[rows].rows[t] = static_cast<std::uint8_t>(rows);
+      for (int t = 0; t < 5; ++t) of[rows].rows[t] = static_cast<std::uint8_t>(rows);
   }
 };
-constexpr FewerRows fewer_rows_of_four(4), fewer_rows_of_five(5);
+constexpr FewerRows fewer_rows;
 
 // GCC's intrinsics take tile numbers as tokens, not as constants.
 struct Amx {
   // In each call: another library may have configured this thread's tiles since.
   static void configure() { asm volatile("ldtilecfg %0" : : "m"(whole_tiles)); }
-  static void configure(int rows, int tiles) {
-    asm volatile("ldtilecfg %0"
-                 :
-                 : "m"(tiles == 4 ? fewer_rows_of_four.of[rows] : fewer_rows_of_five.of[rows]));
-  }
+  static void configure(int rows) { asm volatile("ldtilecfg %0" : : "m"(fewer_rows.of[rows])); }
   template <int t>
   static void zero() {
     asm volatile("tilezero %%tmm%c0" : : "i"(t));

@@ -152,6 +152,16 @@ void round_row_tiles(const float* from, std::int64_t rows, std::int64_t columns,
   }
 }
 
+void round_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t columns,
+                Bf16* to) {
+  for (std::int64_t c = 0; c < columns; c += 32, to += 16 * 32) {
+    const __m256i kept = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keep + c));
+    store_numbers(
+        to, _mm512_maskz_mov_epi16(_mm256_test_epi8_mask(kept, kept),
+                                   rounded(load(from + c) * scale, load(from + c + 16) * scale)));
+  }
+}
+
 void turn_rows(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
                Bf16* to) {
   const __m512i order = turns();
@@ -168,6 +178,71 @@ void turn_rows(const float* from, std::int64_t from_stride, std::int64_t rows, s
       transpose_registers(pairs);
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i, to += 32) store_numbers(to, _mm512_castps_si512(pairs[i]));
+    }
+}
+
+// Eight columns of 32 rows: row 8 L + i of every eight, from lane L of a[i], in lane L.
+inline void transpose_eights(__m512i (&a)[8]) {
+  __m512i b[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    b[i] = _mm512_unpacklo_epi16(a[2 * i], a[2 * i + 1]);
+    b[4 + i] = _mm512_unpackhi_epi16(a[2 * i], a[2 * i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half) {  // four columns, from pairs of rows
+    const __m512i* pairs = b + 4 * half;
+    const __m512i lower[2] = {_mm512_unpacklo_epi32(pairs[0], pairs[1]),
+                              _mm512_unpacklo_epi32(pairs[2], pairs[3])},
+                  upper[2] = {_mm512_unpackhi_epi32(pairs[0], pairs[1]),
+                              _mm512_unpackhi_epi32(pairs[2], pairs[3])};
+    a[4 * half] = _mm512_unpacklo_epi64(lower[0], lower[1]);
+    a[4 * half + 1] = _mm512_unpackhi_epi64(lower[0], lower[1]);
+    a[4 * half + 2] = _mm512_unpacklo_epi64(upper[0], upper[1]);
+    a[4 * half + 3] = _mm512_unpackhi_epi64(upper[0], upper[1]);
+  }
+}
+
+// Eight numbers of rows i, i + 8, i + 16 and i + 24 of two tiles, of which there are `rows`.
+template <bool whole>
+inline __m512i lanes_of_tiles(const Bf16* tile, std::int64_t next_tile, int i, std::int64_t rows) {
+  if constexpr (whole) {
+    const auto lane = [&](int row) {
+      return _mm_loadu_si128(
+          reinterpret_cast<const __m128i*>(tile + row / 16 * next_tile + row % 16 * 32));
+    };
+    __m512i all = _mm512_castsi128_si512(lane(i));
+    all = _mm512_inserti32x4(all, lane(i + 8), 1);
+    all = _mm512_inserti32x4(all, lane(i + 16), 2);
+    return _mm512_inserti32x4(all, lane(i + 24), 3);
+  }
+  alignas(64) Bf16 gathered[32] = {};
+  for (std::int64_t row = i; row < rows; row += 8)
+    __builtin_memcpy(gathered + row / 8 * 8, tile + row / 16 * next_tile + row % 16 * 32,
+                     8 * sizeof(Bf16));
+  return load_numbers(gathered);
+}
+
+template <bool whole>
+inline void turn_two_tiles(const Bf16* from, std::int64_t next_tile, std::int64_t rows, Bf16* to) {
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half, from += 8) {
+    __m512i eights[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) eights[i] = lanes_of_tiles<whole>(from, next_tile, i, rows);
+    transpose_eights(eights);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i, to += 32) store_numbers(to, eights[i]);
+  }
+}
+
+void turn_row_tiles(const Bf16* from, std::int64_t rows, std::int64_t columns, std::int64_t first,
+                    std::int64_t count, Bf16* to) {
+  for (std::int64_t c = first; c < first + count; c += 16)
+    for (std::int64_t r = 0; r < rows; r += 32, to += 16 * 32) {
+      const Bf16* tile = from + r * columns + c / 32 * 16 * 32 + c % 32;
+      rows - r >= 32 ? turn_two_tiles<true>(tile, 16 * columns, 32, to)
+                     : turn_two_tiles<false>(tile, 16 * columns, rows - r, to);
     }
 }
 
@@ -400,7 +475,9 @@ const Bf16Kernels kernels_avx512bf16 = {
     transpose_pairs,
     turn_row_pairs,
     round_row_tiles,
+    round_kept,
     turn_rows,
+    turn_row_tiles,
     pair_units,
     winograd_weights,
     winograd_input,

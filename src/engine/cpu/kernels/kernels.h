@@ -17,6 +17,12 @@ constexpr std::uint8_t no_gradient = 255;
 // A bf16: the upper half of a float.
 enum class Bf16 : std::uint16_t {};
 
+// Memory that is needed soon: products on tiles fetch it into the L2 cache, a few lines at a time.
+struct Ahead {
+  const void* from = nullptr;
+  std::int64_t bytes = 0;
+};
+
 // C[r][n] = f(bias[n] + Σ_s Σ_j A[row r][segment s][j] · B[s · run + j][n]) for one panel of B. A
 // convolution has one row per output position and one segment per kernel row; a dense layer has one
 // segment. bf16 operands are multiplied two at a time, j and j + 1: B is then stored as (rows / 2,
@@ -60,7 +66,9 @@ struct OuterProduct {
   bool packed;          // contiguous rows of both
   const Operand* next;  // null, or as many rows of the next inputs, to fetch in advance
   std::int64_t next_stride;
-  bool turned;  // only on tiles: `a` is as turn_rows makes it
+  bool turned;      // only on tiles: `a` is as turn_rows makes it
+  bool configured;  // by the call before, and nothing else has used the tiles since
+  Ahead ahead[3];
 };
 using Outer = OuterProduct<float>;
 
@@ -217,6 +225,12 @@ struct PoolPlane {
   std::int64_t window_height, window_width, stride_height, stride_width, pad_top, pad_left;
 };
 
+// Weights and state come from beyond the L2 cache: meanwhile those that are `ahead` of these, which
+// are next, are loaded into it, line by line, so that neither waits for the other. 0: none.
+struct Following {
+  std::int64_t ahead = 0;
+  int arrays = 3;  // of the weights, their means and squares; something else loads the others
+};
 struct AdamStep {
   float learning_rate;  // bias-corrected
   float beta1, beta2, epsilon;
@@ -312,9 +326,8 @@ struct Kernels {
   void (*sgd)(float learning_rate, std::int64_t count, const float* gradient, float* weight);
   void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight,
                    float* velocity);
-  // `ahead`: see Update.
   void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight,
-               float* mean, float* square, std::int64_t ahead);
+               float* mean, float* square, const Following&);
   LayerKernels layers;
 };
 

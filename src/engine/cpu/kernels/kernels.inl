@@ -448,13 +448,14 @@ inline vec quotient(vec m, vec v, float epsilon) {
 #endif
 
 void adam(const AdamStep& given, std::int64_t count, const float* gradient, float* weight,
-          float* mean, float* square, std::int64_t ahead) {
+          float* mean, float* square, const Following& following) {
   const AdamStep s = given;
+  const auto [ahead, arrays] = following;
   for (std::int64_t i = 0; i < count; i += lanes) {  // every range of weights is whole units
     if (i % unit == 0) {
-      __builtin_prefetch(weight + i + ahead, 0, 2);
-      __builtin_prefetch(mean + i + ahead, 0, 2);
-      __builtin_prefetch(square + i + ahead, 0, 2);
+      if (arrays > 0) __builtin_prefetch(weight + i + ahead, 0, 2);
+      if (arrays > 1) __builtin_prefetch(mean + i + ahead, 0, 2);
+      if (arrays > 2) __builtin_prefetch(square + i + ahead, 0, 2);
     }
     const vec g = load(gradient + i), w = load(weight + i);
     const vec m = s.beta1 * load(mean + i) + (1 - s.beta1) * g;

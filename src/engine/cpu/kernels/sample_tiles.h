@@ -16,7 +16,7 @@ constexpr std::int64_t tile_samples = 16, tile_channels = 32;
 constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
 constexpr std::int64_t tile_floats = tile_samples * unit;         // of its sums
 
-// Products at up to three neighbouring positions of a row with one unit of channels. Position i
+// Products at up to four neighbouring positions of a row with one unit of channels. Position i
 // multiplies column j of a line of tiles with tap j - i of the line's: each tile of both sides is
 // loaded once, and weights move on from position to position. Most lines are of one row of a
 // kernel.
@@ -28,7 +28,7 @@ struct TapLine {
 };
 struct TapGroup {
   std::int32_t first, lines;  // of its lines
-  std::int32_t c[3];          // where its sums go, in floats; negative: nowhere
+  std::int32_t c[4];          // where its sums go, in floats; negative: nowhere
 };
 struct TapProduct {
   const Bf16 *a, *b;
@@ -41,25 +41,26 @@ struct TapProduct {
   bool configures;  // the first of several products without anything else that uses tiles between
   float* c;
   std::int64_t c_row;  // floats from one sample to the next
+  Ahead ahead;
 };
 
-// Weight gradients of up to four taps of a kernel's row: D[k] (+)= Σ over the lines' pairs of
-// outputs of A[places[line.places + pair · pair_places + k]] · B[line.b + pair]. Rows are 16
-// channels of the input. With `pair_places` of 2 two taps that are two apart read the same places,
-// whose tiles are loaded once.
+// Weight gradients of up to two by two taps, which read the same places for neighbouring outputs:
+// D[i][j] (+)= Σ over the lines' pairs of outputs of A[places[line.places + pair + j]] ·
+// B[line.b[i] + pair]. Rows are 16 channels of the input.
 struct PairLine {
-  std::int32_t places, b;
+  std::int32_t places;
+  std::int32_t b[2];  // negative: no outputs
 };
 struct PairLines {
   const Bf16 *a, *b;
   const std::int32_t* places;  // negative: padding
   const PairLine* lines;
-  std::int64_t line_count, pairs, pair_places;
-  int taps;
+  std::int64_t line_count, pairs;
+  int down, across;  // taps
   bool configures;
   bool begins;  // with zeros, not with what D has
   float* d;
-  std::int64_t d_row, d_tap;  // floats from one row, from one tap to the next
+  std::int64_t d_row, d_down, d_across;  // floats from one row, from one tap to the next
 };
 
 // D (+)= Σ over steps of A · B, for one or two tiles of rows (16 taps of a first layer) and one or
@@ -196,6 +197,7 @@ struct PatchRow {
   // out and winners, and of the groups of a tiled output.
   PoolTiles pool;
   std::int64_t out_unit, tiles_group;
+  Ahead ahead;
 };
 
 // The products run on tiles.

@@ -5,26 +5,31 @@ constexpr std::int64_t tile_row_bytes = 2 * tile_channels;
 // Arguments are read where they are: a copy in larger registers than they were just stored with
 // would wait for these stores, and those before them.
 
-// Sums are tiles 0 to 2, a line's tile is 3, and tap t is tile 4 + t % 3.
+// Sums are tiles 0 to 3, a line's tile is 4, and tap t is tile 5 + t % 3: the last position that
+// needs tap t - 3 comes first.
 template <class Tiles>
 class RollingTaps {
  public:
-  explicit RollingTaps(const TapProduct& p) : p_(p) {}
+  explicit RollingTaps(const TapProduct& p) : p_(p), fetch_(p.ahead, lines(p)) {}
 
   // The sums before these are stored while the first tiles are loaded.
-  void add(const TapGroup& group, const TapGroup* before) const {
+  void add(const TapGroup& group, const TapGroup* before) {
     if (group.lines > 0) load_first(line_of(group, 0, 0));
     end<0>(before), Tiles::template zero<0>();
     end<1>(before), Tiles::template zero<1>();
     end<2>(before), Tiles::template zero<2>();
+    end<3>(before), Tiles::template zero<3>();
     for (std::int64_t g = 0; g < p_.channel_groups; ++g)
       for (std::int32_t i = 0; i < group.lines; ++i) {
         const Line line = line_of(group, i, g);
         if (g > 0 || i > 0) load_first(line);
+        fetch_.next();
         add_line(line);
       }
   }
-  void end(const TapGroup* group) const { end<0>(group), end<1>(group), end<2>(group); }
+  void end(const TapGroup* group) const {
+    end<0>(group), end<1>(group), end<2>(group), end<3>(group);
+  }
 
  private:
   struct Line {
@@ -48,13 +53,12 @@ class RollingTaps {
             given.taps,
             given.begin,
             given.end,
-            1 + (group.c[1] >= 0) + (group.c[2] >= 0)};
+            1 + (group.c[1] >= 0) + (group.c[2] >= 0) + (group.c[3] >= 0)};
   }
-  // The first column, and the taps that it meets.
+  // The first column, and the taps before its own that it meets.
   static void load_first(const Line& line) {
     load_column(line, line.begin);
-    for (std::int32_t t = line.begin > 2 ? line.begin - 2 : 0; t <= line.begin && t < line.taps;
-         ++t)
+    for (std::int32_t t = line.begin > 3 ? line.begin - 3 : 0; t < line.begin && t < line.taps; ++t)
       t % 3 == 0 ? load_tap<0>(line, t) : t % 3 == 1 ? load_tap<1>(line, t) : load_tap<2>(line, t);
   }
   static void add_line(const Line& line) {
@@ -63,10 +67,10 @@ class RollingTaps {
   }
   template <int tile>
   static void load_tap(const Line& line, std::int32_t t) {
-    Tiles::template load<4 + tile>(line.b + t * line.step, tile_row_bytes);
+    Tiles::template load<5 + tile>(line.b + t * line.step, tile_row_bytes);
   }
   static void load_column(const Line& line, std::int32_t j) {
-    Tiles::template load<3>(line.a + line.columns[j], tile_row_bytes);
+    Tiles::template load<4>(line.a + line.columns[j], tile_row_bytes);
   }
   // Column j, which is `phase` modulo 3. The tile of the tap that no position needs any more takes
   // the next one.
@@ -74,22 +78,35 @@ class RollingTaps {
   static void meet(const Line& line, std::int32_t j) {
     if (j < line.begin || j >= line.end) return;
     if (j > line.begin) load_column(line, j);
-    if (line.positions > 2 && j >= 2 && j - 2 < line.taps)
-      Tiles::template multiply<2, 3, 4 + (phase + 1) % 3>();
-    if (j + 1 < line.taps) load_tap<(phase + 1) % 3>(line, j + 1);
-    if (line.positions > 1 && j >= 1 && j - 1 < line.taps)
-      Tiles::template multiply<1, 3, 4 + (phase + 2) % 3>();
-    if (j < line.taps) Tiles::template multiply<0, 3, 4 + phase>();
+    multiply<3, phase>(line, j);
+    if (j < line.taps) load_tap<phase>(line, j);
+    multiply<2, phase>(line, j);
+    multiply<1, phase>(line, j);
+    multiply<0, phase>(line, j);
+  }
+  template <int i, int phase>
+  static void multiply(const Line& line, std::int32_t j) {
+    if (i < line.positions && j >= i && j - i < line.taps)
+      Tiles::template multiply<i, 4, 5 + (phase + 3 - i) % 3>();
+  }
+
+  // Of all groups, or one.
+  static std::int64_t lines(const TapProduct& p) {
+    if (p.group_count == 0) return 1;
+    const TapGroup& last = p.groups[p.group_count - 1];
+    const std::int64_t count = p.channel_groups * (last.first + last.lines - p.groups->first);
+    return count > 0 ? count : 1;
   }
 
   const TapProduct& p_;
+  Fetch fetch_;
 };
 
 // Each sum of a group is stored just before its tile begins the next group's.
 template <class Tiles>
 void taps_on_tiles(const TapProduct& p) {
-  if (p.configures) Tiles::configure(static_cast<int>(p.samples), 4);
-  const RollingTaps<Tiles> taps(p);
+  if (p.configures) Tiles::configure(static_cast<int>(p.samples));
+  RollingTaps<Tiles> taps(p);
   for (std::int64_t i = 0; i < p.group_count; ++i)
     taps.add(p.groups[i], i > 0 ? p.groups + i - 1 : nullptr);
   if (p.group_count > 0) taps.end(p.groups + p.group_count - 1);
@@ -106,6 +123,8 @@ class PatchRows {
     PoolTiles before{};  // the chunk that is to be pooled
     bool odd = false;
     Late late{};
+    const PatchChunk& last = r_.chunks[r_.chunk_count - 1];
+    Fetch fetch(r_.ahead, r_.units * (last.first_group + last.groups));
     for (std::int64_t u = 0; u < r_.units; ++u)
       for (std::int64_t i = 0; i < r_.chunk_count; ++i, odd = !odd) {
         const PatchChunk& chunk = r_.chunks[i];
@@ -114,6 +133,7 @@ class PatchRows {
         const std::int64_t pieces = before.pieces(), steps = 2 * chunk.groups - 1;
         for (std::int64_t g = 0; g < chunk.groups; ++g) {
           const PatchGroup& group = r_.groups[chunk.first_group + g];
+          fetch.next();
           multiply<0>(group, r_.b + u * r_.b_unit);
           late.store();
           if (g > 0) pool_pieces(before, pieces * (2 * g - 1) / steps, pieces * 2 * g / steps);
@@ -175,90 +195,59 @@ class PatchRows {
 
 template <class Tiles>
 void patches_on_tiles(const PatchRow& row) {
-  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples), 5);
+  if (row.configures) Tiles::configure(static_cast<int>(row.pool.samples));
   PatchRows<Tiles>(row).run();
 }
 
-// Sums are tiles 0 to 3, one for each tap; tiles of places 4; pairs of outputs 6 and 7 in turn.
+// Sums are tiles 0 to 3, one for each tap; tiles of places 4; pairs of outputs 6 and 7, of either
+// row of taps.
 template <class Tiles>
 class RollingPairs {
  public:
   explicit RollingPairs(const PairLines& p) : p_(p) {}
 
   void run() const {
-    begin<0>(), begin<1>(), begin<2>(), begin<3>();
-    for (std::int64_t i = 0; i < p_.line_count; ++i) {
-      const Line line{p_.places + p_.lines[i].places, p_.b + p_.lines[i].b};
-      p_.pair_places == 2 ? roll(line) : add(line);
-    }
-    end<0>(), end<1>(), end<2>(), end<3>();
+    begin<0, 0>(), begin<0, 1>(), begin<1, 0>(), begin<1, 1>();
+    for (std::int64_t i = 0; i < p_.line_count; ++i) add(p_.lines[i]);
+    end<0, 0>(), end<0, 1>(), end<1, 0>(), end<1, 1>();
   }
 
  private:
-  struct Line {
-    const std::int32_t* places;
-    const Bf16* b;
-  };
-
-  template <int k>
+  template <int i, int j>
+  float* sum() const {
+    return p_.d + i * p_.d_down + j * p_.d_across;
+  }
+  template <int i, int j>
   void begin() const {
-    if (k >= p_.taps) return;
+    if (i >= p_.down || j >= p_.across) return;
     if (p_.begins)
-      Tiles::template zero<k>();
+      Tiles::template zero<2 * i + j>();
     else
-      Tiles::template load<k>(p_.d + k * p_.d_tap, 4 * p_.d_row);
+      Tiles::template load<2 * i + j>(sum<i, j>(), 4 * p_.d_row);
   }
-  template <int k>
+  template <int i, int j>
   void end() const {
-    if (k < p_.taps) Tiles::template store<k>(p_.d + k * p_.d_tap, 4 * p_.d_row);
-  }
-  template <int tile>
-  void load_outputs(const Line& line, std::int64_t pair) const {
-    if (pair < p_.pairs)
-      Tiles::template load<6 + tile>(line.b + pair * tile_size, tile_row_bytes);
+    if (i < p_.down && j < p_.across) Tiles::template store<2 * i + j>(sum<i, j>(), 4 * p_.d_row);
   }
 
-  // Place i is read by tap i % 2 of pair i / 2 and tap i % 2 + 2 of the pair before it.
-  void roll(const Line& line) const {
-    load_outputs<0>(line, 0);
-    const std::int64_t count = 2 * (p_.pairs - 1) + p_.taps;
-    for (std::int64_t i = 0; i < count; i += 4) {
-      meet<0>(line, i), meet<1>(line, i + 1);
-      meet<2>(line, i + 2), meet<3>(line, i + 3);
+  // A place is read by the first tap of a row for its pair, and by the second one for the pair
+  // before it.
+  void add(const PairLine& line) const {
+    const std::int32_t* places = p_.places + line.places;
+    for (std::int64_t pair = 0; pair < p_.pairs + p_.across - 1; ++pair) {
+      const bool inside = places[pair] >= 0;
+      if (inside) Tiles::template load<4>(p_.a + places[pair], tile_row_bytes);
+      meet<0>(line, pair, inside);
+      meet<1>(line, pair, inside);
     }
   }
-  template <int phase>
-  void meet(const Line& line, std::int64_t i) const {
-    constexpr int tap = phase % 2, left = 4, now = phase / 2, before = 1 - now;
-    const std::int64_t pair = i / 2;
-    const bool inside = i < 2 * (p_.pairs - 1) + p_.taps && line.places[i] >= 0;
-    if (inside) {
-      Tiles::template load<left>(p_.a + line.places[i], tile_row_bytes);
-      if (tap + 2 < p_.taps && pair >= 1 && pair - 1 < p_.pairs)
-        Tiles::template multiply<tap + 2, left, 6 + before>();
-    }
-    if constexpr (tap == 1) load_outputs<before>(line, pair + 1);
-    if (inside && tap < p_.taps && pair < p_.pairs)
-      Tiles::template multiply<tap, left, 6 + now>();
-  }
-
-  void add(const Line& line) const {
-    for (std::int64_t pair = 0; pair < p_.pairs; pair += 2)
-      add_pair<0>(line, pair), add_pair<1>(line, pair + 1);
-  }
-  template <int right>
-  void add_pair(const Line& line, std::int64_t pair) const {
-    if (pair >= p_.pairs) return;
-    load_outputs<right>(line, pair);
-    const std::int32_t* places = line.places + pair * p_.pair_places;
-    add_tap<0, right>(places), add_tap<1, right>(places);
-    add_tap<2, right>(places), add_tap<3, right>(places);
-  }
-  template <int k, int right>
-  void add_tap(const std::int32_t* places) const {
-    if (k >= p_.taps || places[k] < 0) return;
-    Tiles::template load<4>(p_.a + places[k], tile_row_bytes);
-    Tiles::template multiply<k, 4, 6 + right>();
+  template <int i>
+  void meet(const PairLine& line, std::int64_t pair, bool inside) const {
+    if (line.b[i] < 0) return;
+    if (inside && p_.across > 1 && pair > 0) Tiles::template multiply<2 * i + 1, 4, 6 + i>();
+    if (pair == p_.pairs) return;
+    Tiles::template load<6 + i>(p_.b + line.b[i] + pair * tile_size, tile_row_bytes);
+    if (inside) Tiles::template multiply<2 * i, 4, 6 + i>();
   }
 
   const PairLines& p_;

@@ -82,6 +82,24 @@ struct TileBlock {
   }
 };
 
+// Asks for a few lines in each of so many steps.
+class Fetch {
+ public:
+  Fetch(const Ahead& ahead, std::int64_t steps)
+      : at_(static_cast<const char*>(ahead.from)),
+        end_(at_ + ahead.bytes),
+        step_((ahead.bytes / line + steps - 1) / steps * line) {}
+  void next() {
+    const char* end = end_ - at_ < step_ ? end_ : at_ + step_;
+    for (; at_ < end; at_ += line) __builtin_prefetch(at_, 0, 2);
+  }
+
+ private:
+  static constexpr std::int64_t line = 64;
+  const char *at_, *end_;
+  std::int64_t step_;
+};
+
 // Calls visit<down, across>(column) for blocks of up to four tiles that cover `width` columns.
 template <int down, class Visit>
 inline void each_block(std::int64_t width, Visit visit) {
@@ -234,7 +252,10 @@ void outer_on_tiles(const OuterProduct<Bf16>& o) {
   alignas(64) Bf16 a[two_tiles * most_packed], g_rest[tile_numbers * panel];
   constexpr std::int64_t most_rows = most_packed / 2, of_tile = 16 * tile_numbers;
   const std::int64_t all_steps = (o.rows + 15) / 16;
-  Tiles::configure();
+  const std::int64_t four_products = (o.depth / 16 * o.width / 16 * all_steps + 3) / 4;
+  Fetch fetches[] = {
+      {o.ahead[0], four_products}, {o.ahead[1], four_products}, {o.ahead[2], four_products}};
+  if (!o.configured) Tiles::configure();
   for (std::int64_t first = 0; first < o.rows; first += most_rows) {
     const std::int64_t rows = o.rows - first < most_rows ? o.rows - first : most_rows;
     const std::int64_t whole = rows / 16 * 16, steps = (rows + 15) / 16;
@@ -256,6 +277,8 @@ void outer_on_tiles(const OuterProduct<Bf16>& o) {
         Block::add(
             steps,
             [&]<int t>(std::int64_t s, int i) {
+              if (i == 0)
+                for (Fetch& fetch : fetches) fetch.next();
               Tiles::template load<t>(left + i * next + s * of_tile, 2 * tile_numbers);
             },
             [&]<int t>(std::int64_t s, int j) {

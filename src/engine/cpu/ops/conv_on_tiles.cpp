@@ -69,7 +69,7 @@ class ConvOnTiles final : public BlockwiseOp {
 
   // A tiled input is read where it is, and tiled gradients are masked as they are taken.
   int forward_steps() const override { return in_->tiled ? 1 : 2; }
-  int backward_steps() const override { return first_step() == 0 ? 3 : 2; }
+  int backward_steps() const override { return first_step() == 0 ? 4 : 3; }
 
   void forward_piece(const Pass& pass, const Range& samples, const Piece& piece,
                      int thread) override {
@@ -91,9 +91,11 @@ class ConvOnTiles final : public BlockwiseOp {
         return;
       case 1:
         return take_gradients(block, piece, sums);
-      default:
-        add_weights(block, piece, sums);
+      case 2:  // the first one fetches what the second one reads
         if (wants_input_gradient) make_input_gradient(block, piece);
+        return turn_input(block, piece);
+      default:
+        return add_weights(block, piece, sums);
     }
   }
 
@@ -231,7 +233,7 @@ class ConvOnTiles final : public BlockwiseOp {
                       pass.at(out_->gradient, s, block.thread), bias);
   }
 
-  // Some of the groups of channels, in pairs too, and some of the pairs of places.
+  // Some of the groups of channels, in pairs too.
   void take_gradients(const Block& block, const Piece& piece, const Sums& sums) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
     const Range groups = piece.of(shape_.out_groups);
@@ -266,12 +268,15 @@ class ConvOnTiles final : public BlockwiseOp {
           bias, to, out_group_);
     else
       kernels.side_by_side(images, to, out_group_);
+    pairs.unit_part = {units.begin, units.end};
+    if (!in_pairs) kernels.pair_places(pairs);
+  }
+  // Some of the pairs of places.
+  void turn_input(const Block& block, const Piece& piece) const {
     PairPlaces turned = input_pairs(block);
     const Range places = piece.of(turned.count);
-    pairs.unit_part = {units.begin, units.end};
     turned.pair_part = {places.begin, places.end};
-    if (!in_pairs) kernels.pair_places(pairs);
-    kernels.turn_places(turned);
+    block.pass.bf16->side_by_side.turn_places(turned);
   }
 
   PairPlaces input_pairs(const Block& block) const {
@@ -304,14 +309,23 @@ class ConvOnTiles final : public BlockwiseOp {
       const TapTables::Taps& taps = tables_.taps[static_cast<std::size_t>(i % parts)];
       p.a = turned.to + u * turned.count * tile_size, p.b = pairs.to + n * pairs.count * tile_size;
       p.lines = tables_.pair_lines.data() + taps.first_line, p.line_count = taps.lines;
-      p.taps = static_cast<int>(taps.count), p.pair_places = tables_.places_of_pair(taps);
+      p.down = taps.down, p.across = taps.across;
       const WeightTile tile = weight_tile(u, taps.first, n);
-      p.d = sums.weights + tile.at, p.d_row = tile.width, p.d_tap = unit * tile.width;
+      p.d = sums.weights + tile.at, p.d_row = tile.width;
+      p.d_down = g_.strides.height * g_.kernel.width * unit * tile.width;
+      p.d_across = 2 * g_.strides.width * unit * tile.width;
       block.pass.bf16->sample_tiles.pair_lines(p);
       p.configures = false;
     }
   }
 
+  // As many parts as units.
+  Ahead part_of_input(const Block& block, std::int64_t u) const {
+    const Range part =
+        share(shape_.in_groups * in_group_, static_cast<int>(u), static_cast<int>(shape_.in_units));
+    return {block.input + part.begin,
+            (part.end - part.begin) * static_cast<std::int64_t>(sizeof(Bf16))};
+  }
   // At some of the places.
   void make_input_gradient(const Block& block, const Piece& piece) const {
     TapProduct p{};
@@ -325,6 +339,7 @@ class ConvOnTiles final : public BlockwiseOp {
     for (std::int64_t u = 0; u < shape_.in_units; ++u) {
       p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
       p.c = block.of(in_->gradient) + u * g_.in.positions() * position_stride(in_);
+      p.ahead = part_of_input(block, u);
       block.pass.bf16->sample_tiles.taps(p);
       p.configures = false;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/few_columns.h"
@@ -55,6 +56,14 @@ bool pays_in_bf16(const DenseGeometry& g, std::int64_t rows) {
   return g.bf16 && g.columns >= panel && g.depth >= panel && rows > few_rows;
 }
 
+bool pairs_all_gradients(const DenseGeometry& g, std::int64_t rows) {
+  return pays_in_bf16(g, rows) && round_up(rows, 2) * g.columns <= most_paired(g.tiles);
+}
+// For the weight gradient rounded inputs are turned, if they are tiles: half as many bytes.
+bool turns_rounded_inputs(const DenseGeometry& g, std::int64_t rows) {
+  return g.tiles && g.depth % (2 * unit) == 0 && pairs_all_gradients(g, rows);
+}
+
 // The weights are multiplied with every row of the micro-batch, so a dense layer works on all of it
 // at once: a thread has some panels of columns, some rows of the gradient, or some of the inputs. A
 // write into a cache line that another core has read waits for that core, ten times as long as the
@@ -75,7 +84,9 @@ class Dense final : public Op {
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
         packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
-        narrow_(transposes_ && !splits_ && g_.outputs <= narrow_outputs) {
+        narrow_(transposes_ && !splits_ && g_.outputs <= narrow_outputs),
+        pairs_gradients_(pairs_all_gradients(g_, most_rows_)),
+        turns_rounded_(turns_rounded_inputs(g_, most_rows_)) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
@@ -90,14 +101,14 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      pairs_gradients_ = even * g_.columns <= most_paired(g_.tiles);
       const std::int64_t packed = pairs_gradients_ ? even * round_up(g_.columns, panel) +
                                                          round_up(even, 32) * gradient_chunk / panel
                                                    : even * panel + packed_input_floats;
       working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                          std::max(by_panels_ ? g_.columns * panel : 0, packed));
       kept.once = true;
-      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(kept_rows() * (g_.depth + g_.columns));
+      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
+                                      kept_rows() * ((in->rounded ? 0 : g_.depth) + g_.columns));
     }
     ScratchLayout scratch;
     scratch.add_floats(pairs_chunks() ? 2 * gradient_chunk : gradient_chunk);
@@ -108,18 +119,19 @@ class Dense final : public Op {
     return std::string(g_.relu ? "dense and ReLU" : "dense") + (bf16_ ? " in bf16" : "");
   }
   bool whole() const override { return true; }
-  bool keeps_input() const override { return true; }
+  bool keeps_input() const override { return in_->rounded || !turns_rounded_; }
   bool keeps_output() const override { return g_.relu; }
   bool late() const override { return true; }
-  int forward_phases() const override { return splits_ || bf16_ ? 2 : 1; }
+  int forward_phases() const override { return splits_ || (bf16_ && !in_->rounded) ? 2 : 1; }
   int backward_phases() const override { return g_.relu || bf16_ ? 2 : 1; }
 
   void forward_part(const Pass& pass, int phase, int part, int parts) override {
     if (splits_)
       return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
     if (bf16_)
-      return phase == 0 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
-                        : forward_rounded(pass, part, parts);
+      return phase + 1 < forward_phases()
+                 ? rounded_inputs(pass).round(pass, inputs(pass), part, parts)
+                 : forward_rounded(pass, part, parts);
     if (narrow_) return multiply_narrow(pass, share(all_rows(pass), part, parts));
     const bool own = has_own_rows(pass, parts);
     const Range mine = own ? share(all_rows(pass), part, parts) : Range{0, all_rows(pass)};
@@ -165,6 +177,7 @@ class Dense final : public Op {
     auto* piece = pass.at(temporary, 0, thread);
     Packed packed(pass.at(working, 0, thread), g_.columns);
     const auto update_chunk = [&](const Chunk& chunk, const Chunk& next) {
+      if (turns_rounded_) packed.ahead = state_of(update, next);
       make_weights(pass, thread, chunk, packed, {piece, gradient_chunk}, false);
       for (std::int64_t p = 0; p < chunk.panels; ++p)
         apply(pass, update, {chunk.column + p * panel, chunk.row, chunk.depth, 1},
@@ -208,12 +221,26 @@ class Dense final : public Op {
     // What follows a shorter chunk may be another thread's, which is writing it.
     const bool fits = next.depth * width(next.column) >= count;
     update.apply(offset(n, k), count, gradients,
-                 fits ? offset(next.column, next.row) - offset(n, k) : 0);
+                 {fits ? offset(next.column, next.row) - offset(n, k) : 0,
+                  turns_rounded_ ? arrays_of_optimizer : Following{}.arrays});
     if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, end);
     if (!bf16_ && keeps_transpose(pass))
       for (std::int64_t row = k; row < end; row += unit)
         transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
                        transposed_panel_at(pass, row / panel * panel));
+  }
+
+  // The arrays that the optimizer fetches itself; products on tiles, which read nothing from beyond
+  // the L2 cache, fetch the others of the next chunk.
+  static constexpr int arrays_of_optimizer = 1;
+  std::array<Ahead, 3> state_of(const Update& update, const Chunk& chunk) const {
+    std::array<Ahead, 3> ahead;
+    const auto memory = update.memory(offset(chunk.column, chunk.row));
+    for (std::size_t i = arrays_of_optimizer; i < memory.size(); ++i)
+      if (memory[i])
+        ahead[i] = {memory[i],
+                    chunk.depth * width(chunk.column) * static_cast<std::int64_t>(sizeof(float))};
+    return ahead;
   }
 
   // The rows of all samples are stored one after another.
@@ -388,10 +415,11 @@ class Dense final : public Op {
             g_.depth, g_.columns, !by_panels_ && wants_input_gradient};
   }
   RoundedRows rounded_inputs(const Pass& pass) const {
-    return {pass.at<Bf16>(kept, 0, 0), g_.depth, all_rows(pass)};
+    return {pass.at<Bf16>(in_->rounded ? in_->value : kept, 0, 0), g_.depth, all_rows(pass)};
   }
   RoundedRows rounded_gradients(const Pass& pass) const {
-    return {pass.at<Bf16>(kept, 0, 0) + kept_rows() * g_.depth, g_.columns, all_rows(pass)};
+    return {pass.at<Bf16>(kept, 0, 0) + (in_->rounded ? 0 : kept_rows() * g_.depth), g_.columns,
+            all_rows(pass)};
   }
   std::int64_t kept_rows() const { return round_up(most_rows_, unit); }  // whole tiles
 
@@ -525,6 +553,8 @@ class Dense final : public Op {
     Packed(float* memory, std::int64_t columns) : outer(memory, columns) {}
     PackedOuter outer;
     std::int64_t rounded = -1;  // in bf16: of the chunk that begins at this row or column
+    bool configured = false;
+    std::array<Ahead, 3> ahead;
   };
 
   // Where a chunk's gradient goes.
@@ -536,7 +566,7 @@ class Dense final : public Op {
   void make_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& packed,
                     const Panels& to, bool adds) const {
     const std::int64_t all = all_rows(pass);
-    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed.rounded, to.first, adds);
+    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed, to.first, adds);
     Outer o{};
     o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
@@ -554,8 +584,9 @@ class Dense final : public Op {
       two ? pass.kernels->outer_two(o, second) : pass.kernels->outer(o);
   }
 
-  void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
+  void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& of_thread,
                             float* to, bool adds) const {
+    std::int64_t& packed = of_thread.rounded;
     const std::int64_t all = all_rows(pass), even = round_up(all, 2);
     auto* packed_gradients = pass.at<Bf16>(working, 0, thread);
     Bf16* packed_inputs =
@@ -566,7 +597,10 @@ class Dense final : public Op {
     } else if (pairs_gradients_ && packed != chunk.row) {
       for (std::int64_t n = 0; packed < 0 && n < g_.columns; n += panel)
         pair_gradients(pass, n, packed_gradients + n * even);
-      if (pass.bf16->tiles)
+      if (turns_rounded_)
+        pass.bf16->turn_row_tiles(rounded_inputs(pass).numbers, all, g_.depth, chunk.row,
+                                  chunk.depth, packed_inputs);
+      else if (pass.bf16->tiles)
         pass.bf16->turn_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs);
       else
         pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
@@ -580,11 +614,10 @@ class Dense final : public Op {
     o.d = to;
     const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
     if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
-      const Bf16* next =
-          chunk.column + panel < g_.columns ? of_panel + panel * even : packed_gradients;
-      for (std::int64_t i = 0; i < panel * even; i += 2 * unit) __builtin_prefetch(next + i, 0, 2);
       o.a = packed_inputs, o.rows = even / 2, o.turned = true;
       o.g = of_panel, o.accumulate = adds;
+      o.configured = std::exchange(of_thread.configured, true);
+      std::ranges::copy(of_thread.ahead, o.ahead);
       return pass.bf16->outer(o);
     }
     for (std::int64_t first = 0; first < all; first += packed_rows) {
@@ -618,11 +651,15 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool splits_, bf16_, turns_tiles_, transposes_, by_panels_, packs_, narrow_,
-      pairs_gradients_ = false;
+  bool splits_, bf16_, turns_tiles_, transposes_, by_panels_, packs_, narrow_, pairs_gradients_,
+      turns_rounded_;
 };
 
 }  // namespace
+
+bool reads_rounded_rows(const DenseGeometry& geometry, std::int64_t micro_batch) {
+  return geometry.rows == 1 && turns_rounded_inputs(geometry, micro_batch);
+}
 
 std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry,
                                std::int64_t micro_batch, Tensor* in, Tensor* out) {

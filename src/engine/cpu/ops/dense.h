@@ -19,6 +19,8 @@ struct DenseGeometry {
   bool wants_input_gradient = true;  // in training, if a layer with weights comes before
 };
 
+// Whether its input should be rounded, if the operation before it can do that.
+bool reads_rounded_rows(const DenseGeometry& geometry, std::int64_t micro_batch);
 std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry,
                                std::int64_t micro_batch, Tensor* in, Tensor* out);
 

@@ -91,20 +91,18 @@ class Dropout final : public Op {
     contiguous_ = full.size() == in->extent.channels;  // it has no dead positions
   }
   std::string method() const override { return "dropout"; }
+  bool rounds_output() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const float* x = pass.at(in_->value, sample, thread);
+    if (out_->rounded) return forward_rounded(pass, sample, thread, x);
     float* y = pass.at(out_->value, sample, thread);
     const std::int64_t n = in_->extent.floats();
     if (!pass.training) {
       std::copy_n(x, n, y);
       return;
     }
-    auto* keep = pass.at<std::uint8_t>(kept, sample, thread);
-    auto* drawn = pass.at<std::uint8_t>(temporary, sample, thread);
-    draw(pass, sample, contiguous_ ? keep : drawn);
-    if (!contiguous_) scatter(drawn, keep);
-    pass.kernels->scale_kept(x, keep, scale_, n, y);
+    pass.kernels->scale_kept(x, keep(pass, sample, thread), scale_, n, y);
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
@@ -115,6 +113,25 @@ class Dropout final : public Op {
   }
 
  private:
+  // A row of the tiles of its block of samples.
+  void forward_rounded(const Pass& pass, std::int64_t sample, int thread, const float* x) const {
+    const std::int64_t row = sample % tile_samples, n = in_->extent.floats();
+    Bf16* y = pass.at<Bf16>(out_->value, sample - row, thread) + row * tile_channels;
+    if (pass.training)
+      pass.bf16->round_kept(x, keep(pass, sample, thread), scale_, n, y);
+    else
+      pass.bf16->round_row_tiles(x, 1, n, y);
+  }
+
+  // Which elements are not dropped.
+  const std::uint8_t* keep(const Pass& pass, std::int64_t sample, int thread) const {
+    auto* to = pass.at<std::uint8_t>(kept, sample, thread);
+    auto* drawn = pass.at<std::uint8_t>(temporary, sample, thread);
+    draw(pass, sample, contiguous_ ? to : drawn);
+    if (!contiguous_) scatter(drawn, to);
+    return to;
+  }
+
   // Element e of sample s takes word (e / 16) % 4 of counter (s · ⌈size / 64⌉ + e / 64) · 16 + e %
   // 16 of the stream (seed, dropout, step, layer): sixteen counters fill 64 elements.
   void draw(const Pass& pass, std::int64_t sample, std::uint8_t* keep) const {

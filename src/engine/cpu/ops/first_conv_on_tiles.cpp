@@ -248,6 +248,16 @@ class FirstConvOnTiles final : public BlockwiseOp {
     std::fill(to + input_.frame_numbers(), to + frame_stride(), Bf16{});
   }
 
+  // Those that the row of windows from w on fetches of the samples after these.
+  Ahead next_inputs(const Pass& pass, const Range& samples, std::int64_t w) const {
+    const std::int64_t across = g_.out.width / g_.pool.width, size = g_.input.size(),
+                       next = std::min(samples.end + tile_samples, pass.count) - samples.end;
+    const Range part =
+        share(next * size, static_cast<int>(w / across), static_cast<int>(windows_ / across));
+    return {pass.inputs + samples.end * size + part.begin,
+            (part.end - part.begin) * static_cast<std::int64_t>(sizeof(float))};
+  }
+
   // A row of windows, from window w on.
   void multiply(const Pass& pass, const Range& samples, int thread, std::int64_t w,
                 bool configures) const {
@@ -261,6 +271,7 @@ class FirstConvOnTiles final : public BlockwiseOp {
     r.sums = reinterpret_cast<float*>(memory + sums_at_);
     r.chunk_floats = most_sums_ * tile_floats;
     r.out_unit = windows_ * window_stride(), r.tiles_group = windows_ * tile_size;
+    r.ahead = next_inputs(pass, samples, w);
     PoolTiles& pool = r.pool;
     pool.slots = g_.slots(), pool.samples = samples.end - samples.begin, pool.relu = g_.relu;
     pool.bias = g_.bias ? pass.weights + *g_.bias : nullptr;

@@ -11,7 +11,7 @@ namespace {
 
 // Of a chunk: 24 KiB, and a multiple of the positions of a group.
 constexpr std::int64_t sum_tiles = 24;
-constexpr std::int64_t group_positions = 3, most_taps = 4;
+constexpr std::int64_t group_positions = 4;
 
 std::int32_t narrow(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
@@ -43,15 +43,19 @@ class Tables {
   }
 
   void weight_gradient() {
-    to_.pairs_of_row = pieces(g_.out.width, 2), to_.strided = g_.strides.width > 1;
+    to_.pairs_of_row = pieces(g_.out.width, 2);
     for (std::int64_t y = 0; y < g_.out.height; ++y)
       for (std::int64_t x = 0; x < g_.out.width; x += 2)
         to_.output_pairs.push_back(
             {narrow(output(y, x)), x + 1 < g_.out.width ? narrow(output(y, x + 1)) : -1});
-    const std::int64_t parts = pieces(g_.kernel.width, most_taps);
+    // Taps that are a stride apart read the same rows for neighbouring outputs, those that are two
+    // apart the same places for neighbouring pairs of them.
+    const std::int64_t down = g_.strides.height, across = 2 * g_.strides.width;
     for (std::int64_t ky = 0; ky < g_.kernel.height; ++ky)
-      for (std::int64_t part = 0; part < parts; ++part)
-        add_taps(ky, g_.kernel.width * part / parts, g_.kernel.width * (part + 1) / parts);
+      for (std::int64_t kx = 0; kx < g_.kernel.width; ++kx)
+        if (ky / down % 2 == 0 && kx / across % 2 == 0)
+          add_taps(ky, kx, ky + down < g_.kernel.height ? 2 : 1,
+                   kx + across < g_.kernel.width ? 2 : 1);
   }
 
  private:
@@ -63,7 +67,7 @@ class Tables {
   }
 
   void begin_group(TapTables::Products& products) {
-    products.groups.push_back({narrow(std::ssize(products.lines)), 0, {-1, -1, -1}});
+    products.groups.push_back({narrow(std::ssize(products.lines)), 0, {-1, -1, -1, -1}});
   }
   // A line of `taps`, of which tile(j) is column j, or negative: padding.
   template <class Tile>
@@ -139,25 +143,28 @@ class Tables {
     }
   }
 
-  // Taps [begin, end) of a kernel's row.
-  void add_taps(std::int64_t ky, std::int64_t begin, std::int64_t end) {
-    TapTables::Taps part{ky * g_.kernel.width + begin, end - begin, std::ssize(to_.pair_lines), 0};
-    const std::int64_t stride = g_.strides.width, apart = to_.places_of_pair(part);
-    for (std::int64_t y = 0; y < g_.out.height; ++y) {
+  // Taps from (ky, kx) on. A line is what the first row of them reads for a row of outputs, and the
+  // second one for the row before.
+  void add_taps(std::int64_t ky, std::int64_t kx, std::int64_t down, std::int64_t across) {
+    TapTables::Taps taps{ky * g_.kernel.width + kx, static_cast<int>(down),
+                         static_cast<int>(across), std::ssize(to_.pair_lines), 0};
+    const std::int64_t stride = g_.strides.width;
+    const auto outputs = [&](std::int64_t y) {
+      return narrow(y >= 0 && y < g_.out.height ? y * to_.pairs_of_row * tile_size : -1);
+    };
+    for (std::int64_t y = 0; y < g_.out.height + down - 1; ++y) {
       const std::int64_t row = y * g_.strides.height + ky - g_.pad_top;
       if (row < 0 || row >= g_.in.height) continue;
       to_.pair_lines.push_back(
-          {narrow(std::ssize(to_.pair_places)), narrow(y * to_.pairs_of_row * tile_size)});
-      const std::int64_t count = (to_.pairs_of_row - 1) * apart + part.count;
-      for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t pair = to_.strided ? i / apart : 0, tap = i - pair * apart;
-        const std::int64_t column = 2 * pair * stride + begin + tap - g_.pad_left;
+          {narrow(std::ssize(to_.pair_places)), {outputs(y), down > 1 ? outputs(y - 1) : -1}});
+      for (std::int64_t pair = 0; pair < to_.pairs_of_row + across - 1; ++pair) {
+        const std::int64_t column = 2 * pair * stride + kx - g_.pad_left;
         to_.pair_places.push_back(
             pair_of_places(place(y, ky, column), place(y, ky, column + stride)));
       }
     }
-    part.lines = std::ssize(to_.pair_lines) - part.first_line;
-    to_.taps.push_back(part);
+    taps.lines = std::ssize(to_.pair_lines) - taps.first_line;
+    to_.taps.push_back(taps);
   }
   std::int32_t pair_of_places(std::int64_t first, std::int64_t second) {
     if (first < 0 && second < 0) return -1;

@@ -24,9 +24,10 @@ struct TapTables {
   std::int64_t most_sums = 0;  // tiles of a chunk
   Products input_gradient;     // groups of places
   // For the weight gradient: pairs of neighbouring outputs, row by row; pairs of places that such a
-  // pair reads; and what is multiplied for up to four taps of a kernel's row.
+  // pair reads; and what is multiplied for up to two by two taps.
   struct Taps {
-    std::int64_t first, count;
+    std::int64_t first;
+    int down, across;
     std::int64_t first_line, lines;
   };
   std::vector<PlacePair> output_pairs, place_pairs;
@@ -34,9 +35,6 @@ struct TapTables {
   std::vector<PairLine> pair_lines;
   std::vector<std::int32_t> pair_places;
   std::int64_t pairs_of_row = 0;
-  // From a pair's first place to the next pair's: 2 without a stride, else as many as taps.
-  std::int64_t places_of_pair(const Taps& part) const { return strided ? part.count : 2; }
-  bool strided = false;
 };
 
 // `place_floats`: from the gradient of one place to that of the next.
