@@ -70,16 +70,7 @@ class CudaManyTaps : public ::testing::TestWithParam<std::int64_t> {};
 TEST_P(CudaManyTaps, HaveTheCpusGradients) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(many_taps, "many-taps");
-  expect_the_cpus_gradients(network, GetParam(), 2e-3, {});
-  const model::Network smooth = without_edges(network, model::Activation::tanh);
-  cuda::Options options;
-  for (const auto precision :
-       {cuda::Precision::tf32, cuda::Precision::bf16, cuda::Precision::fp16}) {
-    SCOPED_TRACE(cuda::name(precision));
-    options.precision = precision;
-    expect_the_cpus_gradients(smooth, GetParam(), precision == cuda::Precision::bf16 ? 0.1 : 2e-2,
-                              options);
-  }
+  expect_the_cpus_gradients_in_every_precision(network, GetParam());
 }
 
 TEST_P(CudaManyTaps, AndFewTapsHaveTheCpusGradients) {

@@ -30,6 +30,21 @@ inline void expect_the_cpus_gradients(const model::Network& network, std::int64_
   expect_near(gpu->gradients(), cpu->gradients(), near);
 }
 
+// In fp32, and of the smooth network in the others.
+inline void expect_the_cpus_gradients_in_every_precision(const model::Network& network,
+                                                         std::int64_t size) {
+  expect_the_cpus_gradients(network, size, 2e-3);
+  const model::Network smooth = without_edges(network, model::Activation::tanh);
+  cuda::Options options;
+  for (const auto precision :
+       {cuda::Precision::tf32, cuda::Precision::bf16, cuda::Precision::fp16}) {
+    SCOPED_TRACE(cuda::name(precision));
+    options.precision = precision;
+    expect_the_cpus_gradients(smooth, size, precision == cuda::Precision::bf16 ? 0.1 : 2e-2,
+                              options);
+  }
+}
+
 inline void expect_gradients_of_parts(const model::Network& network, const cuda::Options& options,
                                       const BySize& kernels, double near) {
   EXPECT_GE(kernels.count(network, options, kernels.whole), kernels.least);

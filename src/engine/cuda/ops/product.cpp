@@ -528,23 +528,22 @@ void run_few_channels_gradient(const ConvShape& shape, const ProductWeights& wei
                                Pass& pass) {
   pass.flush();
   const int multiprocessors = current_chip().multiprocessors;
-  if (tap_products_pay(shape, in.channels, pass.count, true, multiprocessors)) {
-    TapProducts few = tap_products_part(shape, in.channels, pass.count, true,
-                                        pass.math == Math::fp32, multiprocessors);
+  const auto with_tensors = [&](auto few) {
     few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
     few.let_through = code, few.scale = in.gradient_scale;
     few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
     few.input_gradient = pass.at(in.gradient);
-    check(launch_tap_products(few, pass.stream), "a convolution's gradient");
+    return few;
+  };
+  if (tap_products_pay(shape, in.channels, pass.count, true, multiprocessors)) {
+    const TapProducts few = tap_products_part(shape, in.channels, pass.count, true,
+                                              pass.math == Math::fp32, multiprocessors);
+    check(launch_tap_products(with_tensors(few), pass.stream), "a convolution's gradient");
     return;
   }
   if (few_outputs_support(shape, in.channels, true)) {
-    FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true);
-    few.input = pass.at(out.gradient), few.weights = pass.weights + weights.kernel;
-    few.let_through = code, few.scale = in.gradient_scale;
-    few.input_function = in.gradient_function, few.input_value = pass.at(in.value);
-    few.input_gradient = pass.at(in.gradient);
-    check(launch_few_outputs(few, pass.stream), "a convolution's gradient");
+    const FewOutputs few = few_outputs_part(shape, in.channels, pass.count, true);
+    check(launch_few_outputs(with_tensors(few), pass.stream), "a convolution's gradient");
     return;
   }
   FewChannelsGradient few = few_channels_gradient_part(shape, in.channels, pass.count);
