@@ -103,12 +103,22 @@ TEST(PrecisionFlag, Bf16OnACpuIsTrainedPlannedProfiledAndStored) {
   };
   const Json trained = asked({"train", "--batch", "64", "--max-steps", "2"}, {});
   EXPECT_EQ(trained["setting"]["precision"], "bf16");
+  EXPECT_TRUE(trained["setting"]["precision_reason"].is_null());
   EXPECT_EQ(trained["memory_bytes"]["predicted"], trained["memory_bytes"]["measured"]);
   const Json profiled = asked({"profile", "--batch", "64", "--steps", "3"}, {});
   EXPECT_EQ(profiled["profiles"][0]["setting"]["precision"], "bf16");
   EXPECT_THAT(profiled["profiles"][0]["operations"].dump(), HasSubstr("bf16"));
   const Json swept = asked({"sweep", "--batch", "64", "--db", db}, {});
   EXPECT_EQ(swept["trials"][0]["setting"]["precision"], "bf16");
+}
+
+TEST(PrecisionFlag, Bf16ThatChangesNoLayerIsCalledFp32) {
+  if (!has_bf16()) GTEST_SKIP() << "this CPU has no bf16";
+  const Finished finished = without_gpu(small({"--device", "cpu", "--precision", "bf16"}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json setting = json_of(finished)["setting"];
+  EXPECT_EQ(setting["precision"], "fp32");
+  EXPECT_TRUE(setting["precision_reason"].is_string());
 }
 
 TEST(PrecisionFlag, IsAPlaceholderOfAProgram) {

@@ -20,6 +20,7 @@
 #include "core/text.h"
 #include "probe/proc/host.h"
 #include "report/table.h"
+#include "workload/native/precision.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -326,13 +327,24 @@ int train_rank(const native::Options& options) {
   return 0;
 }
 
+// The result says what was computed, also where bf16 was asked for.
+std::optional<std::string> settle_precision(const NativeFlags& flags, native::Run& run) {
+  native::Options& o = run.options;
+  if (auto reason = cli::settle_precision(flags, run, o.batch())) return reason;
+  if (o.device.gpu || o.precision != engine::Precision::bf16 || o.batch_changes())
+    return std::nullopt;
+  const auto reason = native::why_bf16_changes_nothing(run, o.batch());
+  if (reason) o.precision = engine::Precision::fp32;
+  return reason;
+}
+
 int train(const TrainFlags& train_flags, collective::Group* group, Output& output) {
   const NativeFlags& flags = train_flags.native;
   native::Options options = options_of(train_flags, group);
   const JoinedGpus gpus = join_gpus(train_flags.ranks, options.device, options.ranks);
   if (!options.ranks.is_first()) return train_rank(options);
   native::Run run = native::open(options, Output::talk);
-  const auto reason = settle_precision(flags, run, run.options.batch());
+  const auto reason = settle_precision(flags, run);
   if (reason) Output::talk(*reason);
   native::Result result;
   {

@@ -79,19 +79,6 @@ std::vector<Precision> precisions_of(const Device& device) {
   return {Precision::fp32, Precision::bf16};
 }
 
-// Whether the CPU engine would compute no layer of the network in bf16.
-bool is_the_same_in_bf16(const Run& run, const Options& options) {
-  engine::TrainerOptions trainer = trainer_options(options, run.network);
-  std::vector<std::string> implementations[2];
-  for (const bool rounds : {false, true}) {
-    trainer.precision = rounds ? Precision::bf16 : Precision::fp32;
-    const auto plan = engine::cpu::plan(run.network, trainer, options.micro_batch(), false);
-    for (const engine::Operation& operation : plan->operations())
-      implementations[rounds].push_back(operation.implementation);
-  }
-  return implementations[0] == implementations[1];
-}
-
 std::string words(const PrecisionTried& tried) {
   return fmt::format(
       "{} {} samples/s{}", name(tried.precision), core::format_count(tried.samples_per_second),
@@ -138,17 +125,31 @@ Precision pick(std::span<const PrecisionTried> tried) {
   return Precision::fp32;
 }
 
+std::optional<std::string> why_bf16_changes_nothing(const Run& run, std::int64_t batch) {
+  Options options = run.options;
+  options.pipeline.batch = batch;
+  engine::TrainerOptions trainer = trainer_options(options, run.network);
+  std::vector<std::string> implementations[2];
+  for (const bool rounds : {false, true}) {
+    trainer.precision = rounds ? Precision::bf16 : Precision::fp32;
+    const auto plan = engine::cpu::plan(run.network, trainer, options.micro_batch(), false);
+    for (const engine::Operation& operation : plan->operations())
+      implementations[rounds].push_back(operation.implementation);
+  }
+  if (implementations[0] != implementations[1]) return std::nullopt;
+  return fmt::format("the CPU trains in fp32: at batch {} no layer of {} would be faster in bf16",
+                     batch, core::printable(run.network.name));
+}
+
 PrecisionChoice choose_precision(const Run& run, std::int64_t batch) {
   const std::vector<Precision> candidates = precisions_of(run.options.device);
   if (candidates.size() == 1)
     return {Precision::fp32,
             fmt::format("the CPU trains in fp32: {}", engine::cpu::backend().bf16_reason)};
+  if (!run.options.device.gpu)
+    if (const auto reason = why_bf16_changes_nothing(run, batch)) return {Precision::fp32, *reason};
   Options options = run.options;
   options.pipeline.batch = batch;
-  if (!options.device.gpu && is_the_same_in_bf16(run, options))
-    return {Precision::fp32, fmt::format("the CPU trains in fp32: at batch {} no layer of {} would "
-                                         "be faster in bf16",
-                                         batch, core::printable(run.network.name))};
   options.pipeline.drop_last = true;
   options.evaluate = false;
   check(options);

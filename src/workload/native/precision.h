@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct PrecisionChoice {
 // The fastest that agrees; among those within 5% of it the most exact, so that noise does not
 // decide. `tried` begins with fp32.
 engine::Precision pick(std::span<const PrecisionTried> tried);
+
+// A sentence if the CPU engine would compute no layer in bf16 at this batch, so that such a training
+// is one in fp32.
+std::optional<std::string> why_bf16_changes_nothing(const Run& run, std::int64_t batch);
 
 // Trains a few hundred steps in each precision of the device, from the same weights in the same
 // order. A CPU without bf16 stays in fp32, and the reason says so.
