@@ -23,7 +23,7 @@ from contestants import Child, Contestant, Ended, Failed
 
 PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
 WORKERS = {"sweetspot": 2, "graph": 5, "compile": 10, "jax": 10}  # on 16 cores; fewer on fewer
-WORKERS_ALONE = 14  # of the only kind of process
+WORKERS_ALONE = 16  # of the only kind that takes long
 HELD = {"sweetspot": 60, "graph": 12, "compile": 12, "jax": 12}  # cells that a process may keep ready
 ENOUGH = 64  # cells that are timed together
 LAST_SECONDS = 15  # before the end, nothing is started
@@ -165,16 +165,24 @@ class Tournament:
         taken = sum(c.bytes for w in self.workers for c in [*w.held, *([w.cell] if w.cell else [])])
         return taken == 0 or taken + cell.bytes <= self.asked.memory
 
-    def hand_out(self):
-        free = [w for w in self.workers
-                if not w.busy() and self.queues[w.kind] and len(w.held) < HELD[w.kind]]
+    def next_cell(self, kind):
+        """Sweetspot prepares in a moment, so it waits for the peers: cells far ahead of theirs would take the memory
+        that these need."""
+        if kind != "sweetspot":
+            return next(iter(self.queues[kind]), None)
+        return next((cell for cell in self.queues[kind]
+                     if len(self.started.get(cell, {})) == len({PROCESS_OF[way] for way in cell.ways}) - 1), None)
+
+    def hand_out(self, kinds):
+        free = [w for w in self.workers if w.kind in kinds and not w.busy() and len(w.held) < HELD[w.kind]]
         # The one furthest behind goes first, and continues regardless of memory if there is nothing
         # else to do.
         for worker in sorted(free, key=lambda w: -len(self.queues[w.kind])):
-            queue = self.queues[worker.kind]
+            cell = self.next_cell(worker.kind)
             alone = not any(w.busy() for w in self.workers) and not self.ready()
-            if queue and (alone or self.room_for(queue[0])):
-                worker.cell = queue.popleft()
+            if cell and (alone or self.room_for(cell)):
+                self.queues[worker.kind].remove(cell)
+                worker.cell = cell
                 try:
                     worker.prepare()
                 except Ended as why:
@@ -252,7 +260,9 @@ class Tournament:
             left = self.end - time.monotonic() - CELL_SECONDS * count
             if count < ENOUGH and left > LAST_SECONDS:
                 self.start_workers()
-                self.hand_out()
+                self.hand_out(self.queues)
+            else:
+                self.hand_out(["sweetspot"])  # for what its peers have finished
             busy = [w for w in self.workers if w.busy()]
             if left <= 0:
                 for worker in busy:

@@ -83,6 +83,16 @@ class Tournament(unittest.TestCase):
         for begin, end in timed:
             self.assertFalse([p for p in preparing if p[0] < end and begin < p[1]])
 
+    def test_sweetspot_takes_memory_only_for_what_its_peers_have_ready(self):
+        self.play([1, 2, 4, 8, 16, 32])
+        spans = [json.loads(line) for line in self.journal.read_text().splitlines()]
+        finished = {kind: sorted(end for k, prepares, _, end in spans if prepares and k == kind) for kind in SPEEDS}
+        begun = sorted(begin for kind, prepares, begin, _ in spans if prepares and kind == "sweetspot")
+        self.assertEqual(len(begun), 6)
+        for i, begin in enumerate(begun):
+            for kind in ("graph", "jax"):
+                self.assertLess(finished[kind][i], begin)
+
     def test_a_process_that_ends_costs_its_own_cell_only(self):
         rows = self.play([1, 2, 4, 8], FATAL_jax="4")
         self.assertEqual(rows[4]["failed"], {"jax": "out of memory"})
