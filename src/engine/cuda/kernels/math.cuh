@@ -28,12 +28,8 @@ struct Operand {
   }
 };
 
-// `overflows`: the operands' range is so small that gradients may overflow it.
-struct Fp32 {
-  using Element = float;
-  static constexpr bool overflows = false;
-  __device__ static void store(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
-
+// Products of floats by multiply-adds.
+struct PlainFloats {
   // Two steps of the depth at a time, so that what is stored along it is read in pairs, as are
   // adjacent columns across it; the next two are loaded while these are multiplied.
   template <int eights>
@@ -88,13 +84,8 @@ struct Fp32 {
   }
   __device__ static float2 pair(const float* p) { return *reinterpret_cast<const float2*>(p); }
 
-  // Rows of the left operand that this thread reads, for operands with arbitrary row positions.
-  static constexpr int rows = 4;
-  __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
-
-  // Left rows at `offset`, along the depth; the right operand's depth begins at k0.
   template <int depth, bool b_along>
-  __device__ static void multiply_rows(const float* tile, const int (&offset)[rows],
+  __device__ static void multiply_rows(const float* tile, const int (&offset)[4],
                                        Operand<float, b_along> b, int k0, Sums& sums) {
     const int t = threadIdx.x % 4;
 #pragma unroll 4
@@ -111,8 +102,6 @@ struct Fp32 {
     }
   }
 
-  // Depth k of the left operand is at table[k], across it, and that of the right in its rows; two
-  // blocks of 32 columns.
   template <int depth>
   __device__ static void multiply_columns(const float* tile, const int* table,
                                           Operand<float, false> b, int k0, Sums (&sums)[2]) {
@@ -149,20 +138,29 @@ __device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
                  : "r"(at));
 }
 
-struct Tf32 {
-  using Element = float;
-  static constexpr bool overflows = false;
-  __device__ static float round(float v) {
-    std::uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
-    return __uint_as_float(bits);
-  }
-  __device__ static void store(float* to, float4 v) {
-    *reinterpret_cast<float4*>(to) = {round(v.x), round(v.y), round(v.z), round(v.w)};
-  }
-  __device__ static void store(float* to, float2 v) {
-    *reinterpret_cast<float2*>(to) = {round(v.x), round(v.y)};
-  }
+// Products of floats by the tensor cores, which read the upper 11 bits of a mantissa. A float of two
+// terms has the next 11 bits in a second number; three products of terms then have 22 bits, and
+// their sum is added like one of plain floats, since the tensor cores round sums towards zero.
+template <int terms>
+struct TensorFloats {
+  static_assert(terms == 1 || terms == 2);
+
+  // What one instruction reads of an operand.
+  template <int count>
+  struct Fragment {
+    float term[terms][count];
+    __device__ void split() {
+      if constexpr (terms == 2)
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+          const float all = term[0][i];
+          term[0][i] = __uint_as_float((__float_as_uint(all) + 0x1000u) & 0xffffe000u);
+          term[1][i] = all - term[0][i];
+        }
+    }
+  };
+  using Left = Fragment<4>;
+  using Right = Fragment<2>;
 
   template <int slice, bool a_along, bool b_along, int sixteens>
   __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
@@ -171,58 +169,62 @@ struct Tf32 {
     const int row = lane % 8, matrix = lane / 8;
 #pragma unroll
     for (int k = k0; k < k0 + slice; k += 8) {
-      float left[sixteens][4], right[4][2];
+      Left left[sixteens];
+      Right right[4];
 #pragma unroll
       for (int i = 0; i < sixteens; ++i) {
         if constexpr (a_along) {  // rows 0–7 and 8–15 of k 0–3, then of k 4–7
-          load_floats(left[i],
+          load_floats(left[i].term[0],
                       a.tile + (16 * i + matrix % 2 * 8 + row) * a.pitch + k + matrix / 2 * 4);
         } else {
 #pragma unroll
-          for (int r = 0; r < 4; ++r) left[i][r] = a.at(16 * i + g + r % 2 * 8, k + t + r / 2 * 4);
+          for (int r = 0; r < 4; ++r)
+            left[i].term[0][r] = a.at(16 * i + g + r % 2 * 8, k + t + r / 2 * 4);
         }
+        left[i].split();
       }
 #pragma unroll
       for (int j = 0; j < 4; j += 2) {
         if constexpr (b_along) {  // k 0–3 and 4–7 of columns 0–7, then of columns 8–15
           float both[4];
           load_floats(both, b.tile + (8 * j + matrix / 2 * 8 + row) * b.pitch + k + matrix % 2 * 4);
-          right[j][0] = both[0], right[j][1] = both[1];
-          right[j + 1][0] = both[2], right[j + 1][1] = both[3];
+#pragma unroll
+          for (int r = 0; r < 4; ++r) right[j + r / 2].term[0][r % 2] = both[r];
         } else {
 #pragma unroll
           for (int r = 0; r < 4; ++r)
-            right[j + r / 2][r % 2] = b.at(8 * (j + r / 2) + g, k + t + r % 2 * 4);
+            right[j + r / 2].term[0][r % 2] = b.at(8 * (j + r / 2) + g, k + t + r % 2 * 4);
         }
+        right[j].split(), right[j + 1].split();
       }
 #pragma unroll
-      for (int i = 0; i < sixteens; ++i)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) step(left[i], right[j], sums[i][j]);
+      for (int i = 0; i < sixteens; ++i) add(left[i], right, sums[i]);
     }
   }
-  static constexpr int rows = 4;
-  __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
 
   template <int depth, bool b_along>
-  __device__ static void multiply_rows(const float* tile, const int (&offset)[rows],
+  __device__ static void multiply_rows(const float* tile, const int (&offset)[4],
                                        Operand<float, b_along> b, int k0, Sums& sums) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
     for (int k = 0; k < depth; k += 8) {
-      float left[2][4], right[4][2];
+      Left left[2];
+      Right right[4];
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
+      for (int i = 0; i < 2; ++i) {
 #pragma unroll
-        for (int r = 0; r < 4; ++r) left[i][r] = tile[offset[2 * i + r % 2] + k + t + r / 2 * 4];
+        for (int r = 0; r < 4; ++r)
+          left[i].term[0][r] = tile[offset[2 * i + r % 2] + k + t + r / 2 * 4];
+        left[i].split();
+      }
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
+      for (int j = 0; j < 4; ++j) {
 #pragma unroll
-        for (int r = 0; r < 2; ++r) right[j][r] = b.at(8 * j + g, k0 + k + t + r * 4);
+        for (int r = 0; r < 2; ++r) right[j].term[0][r] = b.at(8 * j + g, k0 + k + t + r * 4);
+        right[j].split();
+      }
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) step(left[i], right[j], sums[i][j]);
+      for (int i = 0; i < 2; ++i) add(left[i], right, sums[i]);
     }
   }
 
@@ -233,26 +235,30 @@ struct Tf32 {
 #pragma unroll
     for (int k = k0; k < k0 + depth; k += 8) {
       const int place[2] = {table[k + t], table[k + t + 4]};
-      float left[2][4];
+      Left left[2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
+      for (int i = 0; i < 2; ++i) {
 #pragma unroll
-        for (int r = 0; r < 4; ++r) left[i][r] = tile[place[r / 2] + 16 * i + g + r % 2 * 8];
+        for (int r = 0; r < 4; ++r)
+          left[i].term[0][r] = tile[place[r / 2] + 16 * i + g + r % 2 * 8];
+        left[i].split();
+      }
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const float right[2] = {b.at(8 * j + g, k + t), b.at(8 * j + g, k + t + 4)};
+      for (int half = 0; half < 2; ++half) {
+        Right right[4];
 #pragma unroll
-        for (int i = 0; i < 2; ++i) step(left[i], right, sums[j / 4][i][j % 4]);
+        for (int j = 0; j < 4; ++j) {
+#pragma unroll
+          for (int r = 0; r < 2; ++r)
+            right[j].term[0][r] = b.at(32 * half + 8 * j + g, k + t + r * 4);
+          right[j].split();
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) add(left[i], right, sums[half][i]);
       }
     }
   }
 
-  __device__ static void load_floats(float (&r)[4], const float* at) {
-    std::uint32_t bits[4];
-    load_matrices<false>(bits, at);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) r[i] = __uint_as_float(bits[i]);
-  }
   __device__ static void step(const float (&a)[4], const float (&b)[2], float (&c)[4]) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
@@ -260,6 +266,83 @@ struct Tf32 {
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
           "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+  }
+
+ private:
+  __device__ static void load_floats(float (&r)[4], const float* at) {
+    std::uint32_t bits[4];
+    load_matrices<false>(bits, at);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) r[i] = __uint_as_float(bits[i]);
+  }
+  // 16 rows of 32 columns: the smallest products first, and none waits for the one before it.
+  __device__ static void add(const Left& a, const Right (&b)[4], float (&c)[4][4]) {
+    float sums[4][4] = {};
+#pragma unroll
+    for (int pair = 2 * terms - 2; pair >= 0; --pair)
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        step(a.term[pair / 2], b[j].term[pair % 2], terms == 1 ? c[j] : sums[j]);
+#pragma unroll
+    for (int i = 0; i < 16 && terms > 1; ++i) c[i / 4][i % 4] += sums[i / 4][i % 4];
+  }
+};
+
+// `overflows`: the operands' range is so small that gradients may overflow it. `rows`: those of the
+// left operand that a thread reads, for operands with arbitrary row positions.
+//
+// multiply_rows: left rows at `offset`, along the depth; the right operand's depth begins at k0.
+// multiply_columns: depth k of the left operand is at table[k], across it, and that of the right in
+// its rows; two blocks of 32 columns.
+template <class Products>
+struct Floats : Products {
+  using Element = float;
+  static constexpr bool overflows = false;
+  static constexpr int rows = 4;
+  __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
+};
+
+// On the GPUs of data centres since Hopper three products of tf32 terms take less than half as long
+// as multiply-adds; on Ampere's and on those of workstations their tensor cores are too slow.
+// One type for host and device, which only the device's compiler looks into.
+struct FastestFloats {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
+  using Products = TensorFloats<2>;
+#else
+  using Products = PlainFloats;
+#endif
+  template <int slice, bool a_along, bool b_along, int sixteens>
+  __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
+                                  SumsOf<sixteens>& sums) {
+    Products::template multiply<slice, a_along, b_along, sixteens>(a, b, k0, sums);
+  }
+  template <int depth, bool b_along>
+  __device__ static void multiply_rows(const float* tile, const int (&offset)[4],
+                                       Operand<float, b_along> b, int k0, Sums& sums) {
+    Products::template multiply_rows<depth, b_along>(tile, offset, b, k0, sums);
+  }
+  template <int depth>
+  __device__ static void multiply_columns(const float* tile, const int* table,
+                                          Operand<float, false> b, int k0, Sums (&sums)[2]) {
+    Products::template multiply_columns<depth>(tile, table, b, k0, sums);
+  }
+};
+
+struct Fp32 : Floats<FastestFloats> {
+  __device__ static void store(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
+};
+
+struct Tf32 : Floats<TensorFloats<1>> {
+  __device__ static float round(float v) {
+    std::uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+    return __uint_as_float(bits);
+  }
+  __device__ static void store(float* to, float4 v) {
+    *reinterpret_cast<float4*>(to) = {round(v.x), round(v.y), round(v.z), round(v.w)};
+  }
+  __device__ static void store(float* to, float2 v) {
+    *reinterpret_cast<float2*>(to) = {round(v.x), round(v.y)};
   }
 };
 

@@ -161,10 +161,8 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
     return choose_packed_tiles(chip, size, c.math).clocks;
   };
   const auto plain_clocks = [&](const ProductSize& size) {
-    // Multiplications of a multiprocessor per clock, on chip and in fp32.
-    constexpr double on_chip_rate = 40;
     if (c.on_chip)
-      return static_cast<double>(size.rows * size.columns * size.depth) / on_chip_rate /
+      return static_cast<double>(size.rows * size.columns * size.depth) / on_chip_rate(chip) /
              chip.multiprocessors;
     const TileChoice choice =
         size.weights ? choose_weight_tiles(chip, size, c.math) : choose_tiles(chip, size, c.math);

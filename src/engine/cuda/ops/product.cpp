@@ -32,8 +32,8 @@ int on_chip_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, std
 }
 
 // Of one block per sample, in fp32.
-double on_chip_clocks(const GemmPart& part) {
-  constexpr double multiplications = 40;  // of a multiprocessor, per clock
+double on_chip_clocks(const Chip& chip, const GemmPart& part) {
+  const double multiplications = on_chip_rate(chip);
   const ConvShape& s = part.shape;
   const int positions = part.kind == GemmKind::data ? s.in_h * s.in_w : s.positions();
   return static_cast<double>(positions) * s.depth() * s.filters / multiplications;
@@ -60,7 +60,7 @@ bool choose_on_chip(const Chip& chip, GemmPart& part, Math math, const ProductSi
   // One block per sample leaves part of the chip idle: other kernels divide samples more finely,
   // though on the tensor cores they are slower than expected.
   if (math == Math::fp32)
-    return on_chip_clocks(part) <=
+    return on_chip_clocks(chip, part) <=
            expected_clocks(chip, size, choose_tiles(chip, size, math), math);
   return 4 * part.count > multiprocessors;
 }

@@ -36,8 +36,9 @@ double multiplications(const ProductSize& size) {
 }
 
 // In fp32 small tiles are not as far behind.
-double speed_of(const Shape& shape, Math math) {
-  return math == Math::fp32 && shape.kind == TileKind::small ? 2 * shape.speed : shape.speed;
+double speed_of(const Chip& chip, const Shape& shape, Math math) {
+  if (math != Math::fp32 || shape.kind != TileKind::small) return shape.speed;
+  return (multiplies_plainly(chip, math) ? 2 : 1.5) * shape.speed;
 }
 
 // The cost of the product, in multiplications.
@@ -51,7 +52,7 @@ double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int s
   // A block alone on its multiprocessor waits for its loads.
   const double alone = rounds < 2 ? 1.4 : 1.0;
   const double ends = 0.75 * (stage * outputs + unit);  // start-up and stores
-  return rounds * (outputs * depth / speed_of(shape, math) * alone + ends);
+  return rounds * (outputs * depth / speed_of(chip, shape, math) * alone + ends);
 }
 
 bool possible(const ProductSize& size, const Shape& shape) {
@@ -159,8 +160,9 @@ TileChoice choose_tiles(const Chip& chip, const ProductSize& size, Math math) {
   if (shares_a_launch(chip, size)) {
     // For few columns, small tiles waste less than half of a wide one.
     const bool narrow = size.columns <= shape_of(TileKind::small).columns;
-    // In fp32 a wide tile takes so long that the whole chip must share them.
-    const int enough = math == Math::fp32 ? 2 * chip.multiprocessors : enough_blocks(chip);
+    // A wide tile of plain floats takes so long that the whole chip must share them.
+    const int enough =
+        multiplies_plainly(chip, math) ? 2 * chip.multiprocessors : enough_blocks(chip);
     if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough)
       return {TileKind::wide, 1, 1};
     const Shape& small = shape_of(TileKind::small);
@@ -181,7 +183,10 @@ TileChoice choose_tiles(const Chip& chip, const ProductSize& size, Math math) {
 double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
                        Math math) {
   // Multiplications of a multiprocessor per clock, with the large tile.
-  const double rate = math == Math::fp32 ? 80 : math == Math::tf32 ? 245 : 360;
+  const double rate = multiplies_plainly(chip, math) ? 80
+                      : math == Math::fp32           ? 110
+                      : math == Math::tf32           ? 245
+                                                     : 360;
   const double floats = static_cast<double>(size.rows * size.columns);
   const Shape& shape = shape_of(choice.tile);
   const double added = size.weights       ? GatheredByTheUpdate{chip, floats}(shape, choice.splits)

@@ -26,6 +26,16 @@ struct GradientPhases {
         taps_x(tiles(s.kernel_w, s.stride_w)) {}
 };
 
+// Floats that are multiplied as such; Hopper's tensor cores multiply their terms (kernels/math.cuh).
+inline bool multiplies_plainly(const Chip& chip, Math math) {
+  return math == Math::fp32 && !chip.warpgroups;
+}
+
+// Multiplications of a multiprocessor per clock, in fp32 and on chip.
+inline double on_chip_rate(const Chip& chip) {
+  return multiplies_plainly(chip, Math::fp32) ? 40 : 70;
+}
+
 // Large tiles reuse more of what they load; small ones use more of the chip. Its multiprocessors
 // are busy enough with this many blocks: 60 on an H200 with 132.
 int enough_blocks(const Chip& chip);
