@@ -8,7 +8,22 @@ import json
 import math
 import pathlib
 
-ZOO = pathlib.Path(__file__).resolve().parent.parent / "src" / "model" / "zoo"
+HERE = pathlib.Path(__file__).resolve().parent
+SUITE, ZOO = HERE / "networks", HERE.parent / "src" / "model" / "zoo"
+
+
+def suite():
+    """The names of the networks outside the zoo."""
+    return sorted(path.stem for path in SUITE.glob("*.json"))
+
+
+def find(name):
+    """The path of a network of the suite or the zoo, by name, or of a file."""
+    places = [pathlib.Path(name), SUITE / f"{name}.json", ZOO / f"{name}.json"]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        raise SystemExit(f"bench: there is no network {name}")
+    return path.resolve()
 
 
 class Unsupported(Exception):
@@ -218,8 +233,4 @@ def from_json(model):
 
 
 def read(name_or_path):
-    """A zoo's name or the path of a JSON file."""
-    path = pathlib.Path(name_or_path)
-    if not path.exists():
-        path = ZOO / f"{name_or_path}.json"
-    return from_json(json.loads(path.read_text()))
+    return from_json(json.loads(find(name_or_path).read_text()))

@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+"""bench/versions with builds that answer at fixed speeds."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+# Answers like bench_cpu_step.
+BUILD = """#!/usr/bin/python3
+import json, sys
+print(json.dumps({{"version": "fake"}}), flush=True)
+for line in sys.stdin:
+    _, batch, steps, precision = line.split()
+    if batch == "{fatal}":
+        print("failed: out of memory", flush=True)
+        continue
+    print(int(steps) * int(batch) / {speeds}[precision], flush=True)
+"""
+
+
+class Versions(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def build(self, name, speeds, fatal=""):
+        program = self.folder / name / "bench" / "bench_cpu_step"
+        program.parent.mkdir(parents=True)
+        program.write_text(BUILD.format(speeds=speeds, fatal=fatal))
+        program.chmod(0o755)
+        return f"--build={self.folder / name}"
+
+    def rows(self, *flags):
+        done = subprocess.run([sys.executable, "-B", ROOT / "bench" / "versions", "--rounds=3", "--networks=lenet-5", *flags],
+                              text=True, capture_output=True, check=True)
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if "lenet" in line]
+        return cells, done
+
+    def test_a_build_is_compared_with_the_first_and_with_its_own_fp32(self):
+        old = self.build("old", {"fp32": 1e6, "bf16": 2e6})
+        new = self.build("new", {"fp32": 2e6, "bf16": 8e6})
+        cells, done = self.rows(old, new, "--batches=2", "--precision=fp32,bf16")
+        self.assertEqual(cells, [["lenet-5", "fp32", "2", "2.0", "1.0", "2.000", "1.000", "1.000"],
+                                 ["lenet-5", "bf16", "2", "1.0", "0.2", "4.000", "2.000", "4.000"]])
+        self.assertIn("2.000 times as fast", done.stdout)
+
+    def test_a_batch_that_fails_is_told_and_the_others_go_on(self):
+        cells, done = self.rows(self.build("old", {"fp32": 1e6}), self.build("new", {"fp32": 1e6}, fatal="4"), "--batches=2,4,8")
+        self.assertEqual([row[2] for row in cells], ["2", "8"])
+        self.assertIn("lenet-5, batch 4: out of memory", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
