@@ -30,9 +30,12 @@ def rated(row):
 
 def joined(row, later):
     """Two rows of one combination, whose runs may have had other peers: each peer against the sweetspot of its own
-    run, the later one's where both had it."""
+    run, the later one's where both had it. A later run of sweetspot alone is a new version of it, against the same
+    peers."""
     if "speeds" not in row or "sweetspot" not in row or "sweetspot" not in later:
         return later if "skipped" not in later or "speeds" not in row else row
+    if set(later["speeds"]) == {"sweetspot"} and not later.get("failed"):
+        return rated(row | {"speeds": row["speeds"] | later["speeds"]})
     factor = later["sweetspot"] / row["sweetspot"]
     speeds = {way: [factor * value for value in values] for way, values in row["speeds"].items()}
     failed = {who: why for who, why in row.get("failed", {}).items() if who not in later["speeds"]}

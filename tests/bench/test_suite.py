@@ -153,6 +153,13 @@ class Report(unittest.TestCase):
         self.assertEqual(suite_report.joined(first, skipped), first)
         self.assertEqual(suite_report.joined(skipped, second), second)
 
+    def test_a_later_run_of_sweetspot_alone_has_the_earlier_peers(self):
+        cell = {"network": "a", "precision": "bf16", "batch": 1, "failed": {}}
+        first = suite_report.rated(cell | {"speeds": {"sweetspot": [20], "jax": [10]}})
+        alone = suite_report.rated(cell | {"speeds": {"sweetspot": [30]}})
+        joined = suite_report.joined(first, alone)
+        self.assertEqual((joined["peer_label"], joined["peer"], joined["ratio"]), ("jax", 10, 3))
+
     def test_a_cut_off_file_keeps_what_it_has(self):
         head = {"schema_version": 2, "asked": {"device": "cuda", "monotone": False, "random": 0, "networks": None}}
         row = {"network": "a", "precision": "bf16", "batch": 1, "sweetspot": 20, "peer": 10, "peer_label": "jax", "ratio": 2.0,
