@@ -238,8 +238,10 @@ void terminate(pid_t process) {
   const std::string status = "/proc/" + std::to_string(process) + "/status";
   const auto pending = [&] {
     std::ifstream file(status);
-    for (std::string line; std::getline(file, line);)
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("State:\tZ")) return false;  // it ended before: it stays pending
       if (line.starts_with("ShdPnd:")) return line.find_first_of("123456789abcdef", 7) != line.npos;
+    }
     return false;
   };
   while (pending()) std::this_thread::yield();
