@@ -152,13 +152,13 @@ void round_row_tiles(const float* from, std::int64_t rows, std::int64_t columns,
   }
 }
 
-void round_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t columns,
+void round_kept(const float* from, const std::uint16_t* keep, float scale, std::int64_t columns,
                 Bf16* to) {
   for (std::int64_t c = 0; c < columns; c += 32, to += 16 * 32) {
-    const __m256i kept = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keep + c));
-    store_numbers(
-        to, _mm512_maskz_mov_epi16(_mm256_test_epi8_mask(kept, kept),
-                                   rounded(load(from + c) * scale, load(from + c + 16) * scale)));
+    __mmask32 kept;
+    __builtin_memcpy(&kept, keep + c / 16, sizeof(kept));
+    store_numbers(to, _mm512_maskz_mov_epi16(
+                          kept, rounded(load(from + c) * scale, load(from + c + 16) * scale)));
   }
 }
 

@@ -93,9 +93,9 @@ struct Bf16Kernels {
                          std::int64_t columns, Bf16* to, std::int64_t to_stride);
   // to (rows / 16, columns / 32, 16, 32): each tile contiguous; a last tile may lack rows.
   void (*round_row_tiles)(const float* from, std::int64_t rows, std::int64_t columns, Bf16* to);
-  // One row of that: its numbers where `keep` is not 0, times `scale`.
-  void (*round_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t columns,
-                     Bf16* to);
+  // One row of that: its numbers whose bits of `keep` are set, times `scale`.
+  void (*round_kept)(const float* from, const std::uint16_t* keep, float scale,
+                     std::int64_t columns, Bf16* to);
   // to (columns / 16, ⌈rows / 32⌉, 16, 32): columns as rows, in tiles, zeros after the last row;
   // columns are a multiple of unit.
   void (*turn_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,

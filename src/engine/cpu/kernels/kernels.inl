@@ -380,12 +380,11 @@ void add_patches(const PatchRows& given, const float* patches, float* frame) {
   }
 }
 
-void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
+void scale_kept(const float* from, const std::uint16_t* keep, float scale, std::int64_t count,
                 float* to) {
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    const ivec kept = widened(keep + i);
-    store(to + i, kept != 0 ? load(from + i) * scale : vec{});
-  }
+  for (std::int64_t i = 0; i < count; i += unit)
+    for (int v = 0; v < unit; v += lanes)
+      store(to + i + v, where_set(keep[i / unit] >> v, load(from + i + v) * scale));
 }
 
 void bias_gradient(const float* value, std::int64_t positions, float* gradient, float* bias) {
