@@ -232,7 +232,7 @@ class Dense final : public Op {
 
   // The arrays that the optimizer fetches itself; products on tiles, which read nothing from beyond
   // the L2 cache, fetch the others of the next chunk.
-  static constexpr int arrays_of_optimizer = 1;
+  static constexpr int arrays_of_optimizer = 2;
   std::array<Ahead, 3> state_of(const Update& update, const Chunk& chunk) const {
     std::array<Ahead, 3> ahead;
     const auto memory = update.memory(offset(chunk.column, chunk.row));
