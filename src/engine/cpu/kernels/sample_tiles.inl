@@ -130,17 +130,17 @@ class PatchRows {
         const PatchChunk& chunk = r_.chunks[i];
         float* sums = r_.sums + (odd ? r_.chunk_floats : 0);
         // Steps, but for the first, which stores the last sums of the chunk before.
-        const std::int64_t pieces = before.pieces(), steps = 2 * chunk.groups - 1;
+        PoolSteps pool(before, 2 * chunk.groups - 1);
         for (std::int64_t g = 0; g < chunk.groups; ++g) {
           const PatchGroup& group = r_.groups[chunk.first_group + g];
           fetch.next();
           multiply<0>(group, r_.b + u * r_.b_unit);
           late.store();
-          if (g > 0) pool_pieces(before, pieces * (2 * g - 1) / steps, pieces * 2 * g / steps);
+          if (g > 0) pool.next();
           multiply<1>(group, r_.b + u * r_.b_unit);
           store<0>(group, sums), store<1>(group, sums);
           late = {&group, sums};
-          pool_pieces(before, pieces * 2 * g / steps, pieces * (2 * g + 1) / steps);
+          pool.next();
         }
         before = pooled(u, chunk, sums);
       }
