@@ -93,6 +93,11 @@ class Update {
  public:
   virtual void apply(std::int64_t offset, std::int64_t count, float* gradients,
                      const Following& following) const = 0;
+  // The same for a panel of weights, an even number of rows, which it also leaves in bf16; false:
+  // it does not know how to, and has done nothing.
+  virtual bool apply_to_pairs(const Bf16Kernels& kernels, std::int64_t offset, std::int64_t rows,
+                              float* gradients, const Following& following,
+                              const PanelPairs& to) const = 0;
   // What it reads and writes there: the weight and up to two numbers of state; null: none.
   virtual std::array<const float*, 3> memory(std::int64_t offset) const = 0;
 

@@ -14,6 +14,8 @@ namespace {
 #include "engine/cpu/kernels/product.inl"
 #include "engine/cpu/kernels/transforms.inl"
 //
+#include "engine/cpu/kernels/adam.inl"
+//
 #include "engine/cpu/kernels/rounding.inl"
 
 inline __m512i spread_pair(const Bf16* pair) {
@@ -91,6 +93,20 @@ void pair_rows(const float* from, std::int64_t from_stride, std::int64_t rows, s
       store_numbers(to + 2 * c, _mm512_permutexvar_epi16(order, two));
     }
   }
+}
+
+void adam_pairs(const AdamStep& step, std::int64_t rows, const float* gradient, float* weight,
+                float* mean, float* square, const Following& following, const PanelPairs& given) {
+  const Adam adam{step, gradient, weight, mean, square, following};
+  const PanelPairs pairs = given;
+  const __m512i order = turns();
+  for (std::int64_t r = 0; r < rows; r += 2)
+    for (std::int64_t c = 0; c < pairs.width; c += 16) {
+      const vec first = adam.update(r * pairs.width + c),
+                second = adam.update((r + 1) * pairs.width + c);
+      store_numbers(pairs.to + c / 16 * pairs.column_stride + r / 2 * pairs.row_stride,
+                    _mm512_permutexvar_epi16(order, rounded(first, second)));
+    }
 }
 
 void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t rows,
@@ -472,6 +488,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     round,
     pair,
     pair_rows,
+    adam_pairs,
     transpose_pairs,
     turn_row_pairs,
     round_row_tiles,

@@ -70,6 +70,13 @@ struct SparseData {
   float *first, *second;  // adds to this row of the input gradients of both units
 };
 
+// Where a panel of weights is in bf16: pairs of rows of 16 columns, 32 numbers each.
+struct PanelPairs {
+  Bf16* to;
+  std::int64_t width;                      // of the panel
+  std::int64_t column_stride, row_stride;  // from 16 columns, from a pair of rows to the next
+};
+
 struct Bf16Kernels {
   const char* name;
   bool tiles;  // both products run on tiles; all else is no faster than in fp32
@@ -84,6 +91,10 @@ struct Bf16Kernels {
   // to ((rows + 1) / 2, columns, 2) = from (rows, columns), an odd last row paired with zeros.
   void (*pair_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,
                     std::int64_t columns, Bf16* to, std::int64_t to_stride);
+  // Kernels::adam on a panel of weights (rows, width), an even number of rows, and the new ones
+  // rounded as pair_rows does.
+  void (*adam_pairs)(const AdamStep&, std::int64_t rows, const float* gradient, float* weight,
+                     float* mean, float* square, const Following&, const PanelPairs& to);
   // to (columns / 2, rows, 2) = from (rows, columns)ᵀ; both counts are multiples of unit.
   void (*transpose_pairs)(const float* from, std::int64_t from_stride, std::int64_t rows,
                           std::int64_t columns, Bf16* to, std::int64_t to_stride);

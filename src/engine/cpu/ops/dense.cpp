@@ -220,11 +220,19 @@ class Dense final : public Op {
     const std::int64_t count = chunk.depth * width(n);
     // What follows a shorter chunk may be another thread's, which is writing it.
     const bool fits = next.depth * width(next.column) >= count;
-    update.apply(offset(n, k), count, gradients,
-                 {fits ? offset(next.column, next.row) - offset(n, k) : 0,
-                  turns_rounded_ ? arrays_of_optimizer : Following{}.arrays});
-    if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, end);
-    if (!bf16_ && keeps_transpose(pass))
+    const Following following{fits ? offset(next.column, next.row) - offset(n, k) : 0,
+                              turns_rounded_ ? arrays_of_optimizer : Following{}.arrays};
+    if (bf16_) {
+      const RoundedWeights rounded = rounded_weights(pass);
+      if (!update.apply_to_pairs(*pass.bf16, offset(n, k), chunk.depth, gradients, following,
+                                 rounded.pairs_at(pass, n, k))) {
+        update.apply(offset(n, k), count, gradients, following);
+        rounded.round_rows(pass, n, k, end);
+      }
+      return rounded.round_transposed(pass, n, k, end);
+    }
+    update.apply(offset(n, k), count, gradients, following);
+    if (keeps_transpose(pass))
       for (std::int64_t row = k; row < end; row += unit)
         transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
                        transposed_panel_at(pass, row / panel * panel));
