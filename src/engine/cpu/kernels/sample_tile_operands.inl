@@ -190,29 +190,44 @@ inline void pack_long_patch(const Bf16* from, std::int64_t line_stride, std::int
     _mm512_mask_storeu_epi16(to, first_numbers(end - to), _mm512_setzero_si512());
 }
 
+// Calls pack(from, to) for each sample's patch of each place.
+template <class Pack>
+inline void each_patch(const PatchPlaces& p, Pack pack) {
+  Bf16* to = p.to;
+  for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
+    const Bf16* from = p.frames + p.offsets[i];
+    for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row)
+      pack(from, to);
+  }
+}
+
 void patches(const PatchPlaces& given) {
   const PatchPlaces p = given;
   const __mmask32 last = first_numbers(p.run);
   const std::int64_t left = p.row - (p.lines - 1) * p.run;
   const __mmask32 rest = first_numbers(left);
-  Bf16* to = p.to;
-  for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
-    const Bf16* from = p.frames + p.offsets[i];
-    for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row) {
-      if (p.run == 8 && p.row == 32 && p.lines >= 2)  // up to four lines
-        p.lines == 2   ? pack_small_patch<2>(from, p.line_stride, to)
-        : p.lines == 3 ? pack_small_patch<3>(from, p.line_stride, to)
-                       : pack_small_patch<4>(from, p.line_stride, to);
-      else if (left > 32 || p.run > 32)
-        pack_long_patch(from, p.line_stride, p.lines, p.run, p.row, to);
-      else if (p.run <= 8)
-        pack_patch<16>(from, p.line_stride, p.lines, p.run, last, rest, to);
-      else if (p.run <= 16)
-        pack_patch<32>(from, p.line_stride, p.lines, p.run, last, rest, to);
-      else
-        pack_patch<64>(from, p.line_stride, p.lines, p.run, last, rest, to);
-    }
-  }
+  const auto pack_small = [&]<int lines>() {
+    each_patch(p, [&](const Bf16* from, Bf16* to) {
+      pack_small_patch<lines>(from, p.line_stride, to);
+    });
+  };
+  const auto pack = [&]<int bytes>() {
+    each_patch(p, [&](const Bf16* from, Bf16* to) {
+      pack_patch<bytes>(from, p.line_stride, p.lines, p.run, last, rest, to);
+    });
+  };
+  if (p.run == 8 && p.row == 32 && p.lines >= 2)  // up to four lines
+    p.lines == 2   ? pack_small.template operator()<2>()
+    : p.lines == 3 ? pack_small.template operator()<3>()
+                   : pack_small.template operator()<4>();
+  else if (left > 32 || p.run > 32)
+    each_patch(p, [&](const Bf16* from, Bf16* to) {
+      pack_long_patch(from, p.line_stride, p.lines, p.run, p.row, to);
+    });
+  else
+    p.run <= 8    ? pack.template operator()<16>()
+    : p.run <= 16 ? pack.template operator()<32>()
+                  : pack.template operator()<64>();
 }
 
 inline __m512i wide_numbers(const Bf16* from) {
@@ -249,16 +264,9 @@ void tap_lines(const TapLines& given) {
   }
 }
 
-// Shifts by 0 and 16 put a winner in the first and second half of its pair; any other shift, of
-// another winner or of none, leaves nothing.
-inline __m512i winner_pair(__m512i gradient, __m512i winner, std::int64_t first_slot) {
-  return _mm512_sllv_epi32(
-      gradient, _mm512_slli_epi32(
-                    _mm512_sub_epi32(winner, _mm512_set1_epi32(static_cast<std::int32_t>(first_slot))),
-                    4));
-}
-
-// Windows of an even width: all lines of them at once, and the bias.
+// Windows of an even width: all lines of them at once, and the bias. Shifts by 0 and 16 put a winner
+// in the first and second half of its pair; any other shift, of another pair's winner or of none,
+// leaves nothing.
 template <int fixed_lines, int fixed_width>
 inline void gradient_windows(const GradientTiles& t) {
   const std::int64_t lines = fixed_lines > 0 ? fixed_lines : t.pool_height,
@@ -275,12 +283,16 @@ inline void gradient_windows(const GradientTiles& t) {
                     winner = winner_indices(winners + s * t.winner_sample);
       bias = _mm512_mask_add_ps(
           bias, _mm512_cmpneq_epi32_mask(winner, _mm512_set1_epi32(no_gradient)), bias, gradient);
+      const __m512i shift = _mm512_slli_epi32(winner, 4);
 #pragma GCC unroll 2
       for (std::int64_t y = 0; y < lines; ++y)
 #pragma GCC unroll 2
-        for (std::int64_t x = 0; x < width / 2; ++x)
-          store_numbers(to + (x * lines + y) * tile_size + s * tile_channels,
-                        winner_pair(g, winner, y * width + 2 * x));
+        for (std::int64_t x = 0; x < width / 2; ++x) {
+          const auto slot_shift = static_cast<std::int32_t>(16 * (y * width + 2 * x));
+          store_numbers(
+              to + (x * lines + y) * tile_size + s * tile_channels,
+              _mm512_sllv_epi32(g, _mm512_sub_epi32(shift, _mm512_set1_epi32(slot_shift))));
+        }
     }
   }
   if (t.bias) store(t.bias, bias);
