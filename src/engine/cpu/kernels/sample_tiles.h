@@ -60,6 +60,7 @@ struct PairLines {
   bool configures;
   bool begins;  // with zeros, not with what D has
   float* d;
+  float* total;  // null, or where the sums are added, in the order of D, which is left as it is
   std::int64_t d_row, d_down, d_across;  // floats from one row, from one tap to the next
 };
 

@@ -209,25 +209,46 @@ class RollingPairs {
   void run() const {
     begin<0, 0>(), begin<0, 1>(), begin<1, 0>(), begin<1, 1>();
     for (std::int64_t i = 0; i < p_.line_count; ++i) add(p_.lines[i]);
+    if (p_.total) return add_to_total();
     end<0, 0>(), end<0, 1>(), end<1, 0>(), end<1, 1>();
   }
 
  private:
   template <int i, int j>
-  float* sum() const {
-    return p_.d + i * p_.d_down + j * p_.d_across;
+  std::int64_t at() const {
+    return i * p_.d_down + j * p_.d_across;
+  }
+  template <int i, int j>
+  bool exists() const {
+    return i < p_.down && j < p_.across;
   }
   template <int i, int j>
   void begin() const {
-    if (i >= p_.down || j >= p_.across) return;
+    if (!exists<i, j>()) return;
     if (p_.begins)
       Tiles::template zero<2 * i + j>();
     else
-      Tiles::template load<2 * i + j>(sum<i, j>(), 4 * p_.d_row);
+      Tiles::template load<2 * i + j>(p_.d + at<i, j>(), 4 * p_.d_row);
   }
   template <int i, int j>
   void end() const {
-    if (i < p_.down && j < p_.across) Tiles::template store<2 * i + j>(sum<i, j>(), 4 * p_.d_row);
+    if (exists<i, j>()) Tiles::template store<2 * i + j>(p_.d + at<i, j>(), 4 * p_.d_row);
+  }
+
+  // All are stored before the first is added, which waits for its store.
+  void add_to_total() const {
+    alignas(64) float sums[4 * tile_floats];
+    Tiles::template store<0>(sums, 64), Tiles::template store<1>(sums + tile_floats, 64);
+    Tiles::template store<2>(sums + 2 * tile_floats, 64);
+    Tiles::template store<3>(sums + 3 * tile_floats, 64);
+    add_sum<0, 0>(sums), add_sum<0, 1>(sums), add_sum<1, 0>(sums), add_sum<1, 1>(sums);
+  }
+  template <int i, int j>
+  void add_sum(const float* sums) const {
+    if (!exists<i, j>()) return;
+    const float* from = sums + (2 * i + j) * tile_floats;
+    float* to = p_.total + at<i, j>();
+    for (int r = 0; r < 16; ++r, from += 16, to += p_.d_row) store(to, load(to) + load(from));
   }
 
   // A place is read by the first tap of a row for its pair, and by the second one for the pair
