@@ -262,6 +262,56 @@ void turn_row_tiles(const Bf16* from, std::int64_t rows, std::int64_t columns, s
     }
 }
 
+// Columns [c, c + 16 · units) of one panel, whose sums stay in registers.
+template <int units, bool masks>
+inline void round_gradient_columns(const OutputGradients& g, std::int64_t c) {
+  const __m512i order = turns();
+  vec sums[units];
+#pragma GCC unroll 4
+  for (int u = 0; u < units; ++u) sums[u] = g.sums ? load(g.sums + c + 16 * u) : vec{};
+  const auto gradient = [&](std::int64_t at) {
+    const vec all = load(g.gradients + at);
+    if constexpr (masks) return load(g.values + at) > vec{} ? all : vec{};
+    return all;
+  };
+  const std::int64_t pair_rows = (g.rows + 1) / 2;
+  Bf16* pairs = g.pairs + 2 * (c / panel * panel * pair_rows + c % panel);
+  for (std::int64_t r = 0; r < g.rows; r += 2, pairs += 2 * panel)
+#pragma GCC unroll 4
+    for (int u = 0; u < units; ++u) {
+      const std::int64_t column = c + 16 * u, at = r * g.columns + column;
+      const vec one = gradient(at), other = r + 1 < g.rows ? gradient(at + g.columns) : vec{};
+      sums[u] += one, sums[u] += other;
+      const __m512i both = rounded(one, other);
+      store_numbers(pairs + 32 * u, _mm512_permutexvar_epi16(order, both));
+      if (!g.rounded) continue;
+      Bf16* row = g.rounded + (g.row_tiles ? r / 16 * 16 * g.columns + column / 32 * 16 * 32 +
+                                                 r % 16 * 32 + column % 32
+                                           : at);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), _mm512_castsi512_si256(both));
+      if (r + 1 < g.rows)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(row + (g.row_tiles ? 32 : g.columns)),
+                            _mm512_extracti64x4_epi64(both, 1));
+    }
+  if (!g.sums) return;
+#pragma GCC unroll 4
+  for (int u = 0; u < units; ++u) store(g.sums + c + 16 * u, sums[u]);
+}
+
+template <bool masks>
+inline void round_gradients_of(const OutputGradients& g) {
+  for (std::int64_t c = g.begin; c < g.end;) {
+    if (c % panel == 0 && c + panel <= g.end)
+      round_gradient_columns<4, masks>(g, c), c += panel;
+    else
+      round_gradient_columns<1, masks>(g, c), c += 16;
+  }
+}
+void round_gradients(const OutputGradients& given) {
+  const OutputGradients g = given;
+  g.values ? round_gradients_of<true>(g) : round_gradients_of<false>(g);
+}
+
 // Four numbers of the first unit, four of the second, and so on: unpacking two registers separates
 // them, so that a register of pairs has one unit.
 void pair_units(const float* first, const float* second, std::int64_t positions, Bf16* to) {
@@ -495,6 +545,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     round_kept,
     turn_rows,
     turn_row_tiles,
+    round_gradients,
     pair_units,
     winograd_weights,
     winograd_input,

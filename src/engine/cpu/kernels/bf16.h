@@ -77,6 +77,18 @@ struct PanelPairs {
   std::int64_t column_stride, row_stride;  // from 16 columns, from a pair of rows to the next
 };
 
+// A dense layer's output gradients, and what its products read of them.
+struct OutputGradients {
+  const float* gradients;  // (rows, columns)
+  const float* values;     // null, or the outputs of a ReLU: where they are not positive, zeros
+  std::int64_t rows, columns;
+  std::int64_t begin, end;  // the columns that are wanted, multiples of unit
+  float* sums;              // null, or where those of the columns are added, row by row
+  Bf16* rounded;            // null, or (rows, columns), or what round_row_tiles makes
+  bool row_tiles;
+  Bf16* pairs;  // (⌈columns / panel⌉, ⌈rows / 2⌉, panel, 2), each panel as pair_rows makes it
+};
+
 struct Bf16Kernels {
   const char* name;
   bool tiles;  // both products run on tiles; all else is no faster than in fp32
@@ -114,6 +126,7 @@ struct Bf16Kernels {
   // The same for columns [first, first + count) of what round_row_tiles made.
   void (*turn_row_tiles)(const Bf16* from, std::int64_t rows, std::int64_t columns,
                          std::int64_t first, std::int64_t count, Bf16* to);
+  void (*round_gradients)(const OutputGradients&);
   // to (positions, 32): two units side by side.
   void (*pair_units)(const float* first, const float* second, std::int64_t positions, Bf16* to);
 
