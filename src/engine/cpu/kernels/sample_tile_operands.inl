@@ -383,34 +383,51 @@ inline void transpose_in_lanes(__m512i (&a)[4]) {
   a[2] = _mm512_unpacklo_epi64(b[1], b[3]), a[3] = _mm512_unpackhi_epi64(b[1], b[3]);
 }
 
+// A place's channels, two in each lane: (8 pairs of channels, 16 samples).
+struct TurnedPlace {
+  __m512i pairs[8];
+
+  void turn(const Bf16* place, std::int64_t samples) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      __m512i four[4];
+#pragma GCC unroll 4
+      for (int s = 0; s < 4; ++s)
+        four[s] = lanes_of_samples(place ? place + 8 * half : nullptr, s, samples);
+      transpose_in_lanes(four);
+#pragma GCC unroll 4
+      for (int c = 0; c < 4; ++c) pairs[4 * half + c] = four[c];
+    }
+  }
+};
+
+// The second place of a pair is often the first one of the next, and then it is turned once.
 void turn_places(const PairPlaces& given) {
   const PairPlaces p = given;
-  for (std::int64_t u = p.unit_part.begin; u < p.unit_part.end; ++u)
+  constexpr __mmask32 upper = 0xaaaaaaaa;  // of each lane
+  for (std::int64_t u = p.unit_part.begin; u < p.unit_part.end; ++u) {
+    const Bf16* from = p.from + u / 2 * p.from_groups + u % 2 * 16;
+    const auto turn = [&](std::int32_t place, TurnedPlace& to) {
+      to.turn(place < 0 ? nullptr : from + place * tile_size, p.samples);
+    };
+    TurnedPlace first, second;
     for (std::int64_t i = p.pair_part.begin; i < p.pair_part.end; ++i) {
-      const Bf16* from = p.from + u / 2 * p.from_groups + u % 2 * 16;
       const PlacePair pair = p.pairs[i];
-      const Bf16* first = pair.first < 0 ? nullptr : from + pair.first * tile_size;
-      const Bf16* second = pair.second < 0 ? nullptr : from + pair.second * tile_size;
+      if (i > p.pair_part.begin && pair.first == p.pairs[i - 1].second)
+        first = second;
+      else
+        turn(pair.first, first);
+      turn(pair.second, second);
       Bf16* to = p.to + (u * p.count + i) * tile_size;
-#pragma GCC unroll 2
-      for (int half = 0; half < 2; ++half, to += 8 * tile_channels) {
-        __m512i lower[4], upper[4];  // four channels each
-#pragma GCC unroll 4
-        for (int s = 0; s < 4; ++s) {
-          const __m512i one = lanes_of_samples(first ? first + 8 * half : nullptr, s, p.samples),
-                        other =
-                            lanes_of_samples(second ? second + 8 * half : nullptr, s, p.samples);
-          lower[s] = _mm512_unpacklo_epi16(one, other);
-          upper[s] = _mm512_unpackhi_epi16(one, other);
-        }
-        transpose_in_lanes(lower), transpose_in_lanes(upper);
-#pragma GCC unroll 4
-        for (int c = 0; c < 4; ++c) {
-          store_numbers(to + c * tile_channels, lower[c]);
-          store_numbers(to + (4 + c) * tile_channels, upper[c]);
-        }
+#pragma GCC unroll 8
+      for (int c = 0; c < 8; ++c, to += 2 * tile_channels) {
+        const __m512i one = first.pairs[c], other = second.pairs[c];
+        store_numbers(to, _mm512_mask_blend_epi16(upper, one, _mm512_slli_epi32(other, 16)));
+        store_numbers(to + tile_channels,
+                      _mm512_mask_blend_epi16(upper, _mm512_srli_epi32(one, 16), other));
       }
     }
+  }
 }
 
 void pool(const PoolTiles& p) { pool_pieces(p, 0, p.pieces()); }
