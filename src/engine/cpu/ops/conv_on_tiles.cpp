@@ -373,15 +373,15 @@ class ConvOnTiles final : public BlockwiseOp {
   void round_tile(const Pass& pass, std::int64_t index) const {
     const std::int64_t tap = index % shape_.taps, group = index / shape_.taps % shape_.in_groups,
                        n = index / shape_.taps / shape_.in_groups;
-    alignas(64) float rows[tile_channels * unit] = {};
-    for (std::int64_t u = 2 * group; u < std::min(2 * group + 2, shape_.in_units); ++u) {
+    Bf16* to = forward_weights(pass) + index * tile_size;
+    for (std::int64_t u = 2 * group; u < 2 * group + 2; ++u, to += tile_size / 2) {
       const WeightTile tile = weight_tile(u, tap, n);
-      for (std::int64_t r = 0; r < unit; ++r)
-        std::copy_n(pass.weights + g_.weights + tile.at + r * tile.width, unit,
-                    rows + ((u - 2 * group) * unit + r) * unit);
+      if (u < shape_.in_units)
+        pass.bf16->pair_rows(pass.weights + g_.weights + tile.at, tile.width, unit, unit, to,
+                             2 * unit);
+      else
+        std::fill_n(to, tile_size / 2, Bf16{});
     }
-    pass.bf16->pair_rows(rows, unit, tile_channels, unit, forward_weights(pass) + index * tile_size,
-                         2 * unit);
   }
 
   // Turned tiles are (input units, groups of output channels, taps).
