@@ -96,6 +96,44 @@ TEST_P(Bf16Kernels, TurnPairsOfRowsIntoPairsOfColumns) {
   }
 }
 
+TEST_P(Bf16Kernels, RoundGradientsInOnePass) {
+  for (const std::int64_t rows : {32, 37})
+    for (const bool relu : {false, true}) {
+      const std::int64_t columns = 160, even = rows + rows % 2, padded = 192;
+      std::vector<float> gradients = numbers(rows * columns, 3);
+      const std::vector<float> values = numbers(rows * columns, 4);
+      const auto size = static_cast<std::size_t>(48 * columns);
+      std::vector<Bf16> tiles(size), rows_of(size), expected(size);
+      std::vector<Bf16> pairs(static_cast<std::size_t>(even * padded)), expected_pairs(pairs);
+      std::vector<float> sums(static_cast<std::size_t>(columns), 1), expected_sums(sums);
+      cpu::OutputGradients g{};
+      g.gradients = gradients.data(), g.values = relu ? values.data() : nullptr;
+      g.rows = rows, g.columns = columns, g.pairs = pairs.data();
+      // In two parts; without sums the second time.
+      for (const bool row_tiles : {true, false}) {
+        g.sums = row_tiles ? sums.data() : nullptr, g.row_tiles = row_tiles;
+        g.rounded = row_tiles ? tiles.data() : rows_of.data();
+        g.begin = 0, g.end = 96, bf16().round_gradients(g);
+        g.begin = 96, g.end = columns, bf16().round_gradients(g);
+      }
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (relu && values[i] <= 0) gradients[i] = 0;
+        expected_sums[i % static_cast<std::size_t>(columns)] += gradients[i];
+      }
+      EXPECT_EQ(sums, expected_sums);
+      bf16().round_row_tiles(gradients.data(), rows, columns, expected.data());
+      EXPECT_EQ(tiles, expected);
+      expected.assign(size, Bf16{});
+      bf16().round(gradients.data(), rows * columns, expected.data());
+      EXPECT_EQ(rows_of, expected);
+      for (std::int64_t n = 0; n < columns; n += 64)
+        bf16().pair_rows(gradients.data() + n, columns, rows,
+                         std::min<std::int64_t>(64, columns - n), expected_pairs.data() + n * even,
+                         128);
+      EXPECT_EQ(pairs, expected_pairs);
+    }
+}
+
 TEST_P(Bf16Kernels, MultiplyRowsAndSegmentsOfAnyRun) {
   for (const std::int64_t width : {16, 32, 48, 64})
     for (const std::int64_t run : {3, 4, 32, 400}) {

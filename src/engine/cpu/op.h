@@ -93,6 +93,11 @@ class Update {
  public:
   virtual void apply(std::int64_t offset, std::int64_t count, float* gradients,
                      const Following& following) const = 0;
+  // The same for a panel of weights, an even number of rows, which it also leaves in bf16; false:
+  // it does not know how to, and has done nothing.
+  virtual bool apply_to_pairs(const Bf16Kernels& kernels, std::int64_t offset, std::int64_t rows,
+                              float* gradients, const Following& following,
+                              const PanelPairs& to) const = 0;
   // What it reads and writes there: the weight and up to two numbers of state; null: none.
   virtual std::array<const float*, 3> memory(std::int64_t offset) const = 0;
 
@@ -160,6 +165,8 @@ class Op {
 
   // Whether the first part of a slot is stored and not added: no zeros are needed before it.
   virtual bool begins_slots() const { return false; }
+  // Whether it adds a slot's last part to slot 0 itself, if the pass folds slots.
+  virtual bool folds_slots() const { return false; }
 
   // Whole operations; a barrier follows each phase.
   virtual int forward_phases() const { return 1; }

@@ -40,4 +40,14 @@ void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* grad
   }
 }
 
+bool OptimizerUpdate::apply_to_pairs(const Bf16Kernels& kernels, std::int64_t offset,
+                                     std::int64_t rows, float* gradients,
+                                     const Following& following, const PanelPairs& to) const {
+  if (!is_adam()) return false;
+  penalties_.add_gradients(weights_, offset, rows * to.width, gradients);
+  kernels.adam_pairs(adam_, rows, gradients, weights_ + offset, first_ + offset, second_ + offset,
+                     following, to);
+  return true;
+}
+
 }  // namespace sweetspot::engine::cpu

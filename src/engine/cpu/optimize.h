@@ -13,12 +13,17 @@ class OptimizerUpdate final : public Update {
                   const Penalties& penalties, float* weights, float* state, std::int64_t trainable);
   void apply(std::int64_t offset, std::int64_t count, float* gradients,
              const Following& following) const override;
+  bool apply_to_pairs(const Bf16Kernels& kernels, std::int64_t offset, std::int64_t rows,
+                      float* gradients, const Following& following,
+                      const PanelPairs& to) const override;
   std::array<const float*, 3> memory(std::int64_t offset) const override {
     return {weights_ + offset, first_ ? first_ + offset : nullptr,
             second_ ? second_ + offset : nullptr};
   }
 
  private:
+  bool is_adam() const { return kind_ == Optimizer::Kind::adam || kind_ == Optimizer::Kind::adamw; }
+
   const Kernels& kernels_;
   const Penalties& penalties_;
   Optimizer::Kind kind_;

@@ -28,6 +28,13 @@ class SquaredUpdate final : public Update {
     }
     sum_.fetch_add(sum, std::memory_order_relaxed);
   }
+  bool apply_to_pairs(const Bf16Kernels& kernels, std::int64_t offset, std::int64_t rows,
+                      float* gradients, const Following& following,
+                      const PanelPairs& to) const override {
+    if (!update_.apply_to_pairs(kernels, offset, rows, gradients, following, to)) return false;
+    sum_.fetch_add(squared_norm(gradients, rows * to.width), std::memory_order_relaxed);
+    return true;
+  }
   std::array<const float*, 3> memory(std::int64_t offset) const override {
     return update_.memory(offset);
   }

@@ -14,6 +14,8 @@ namespace {
 #include "engine/cpu/kernels/product.inl"
 #include "engine/cpu/kernels/transforms.inl"
 //
+#include "engine/cpu/kernels/adam.inl"
+//
 #include "engine/cpu/kernels/rounding.inl"
 
 inline __m512i spread_pair(const Bf16* pair) {
@@ -93,6 +95,20 @@ void pair_rows(const float* from, std::int64_t from_stride, std::int64_t rows, s
   }
 }
 
+void adam_pairs(const AdamStep& step, std::int64_t rows, const float* gradient, float* weight,
+                float* mean, float* square, const Following& following, const PanelPairs& given) {
+  const Adam adam{step, gradient, weight, mean, square, following};
+  const PanelPairs pairs = given;
+  const __m512i order = turns();
+  for (std::int64_t r = 0; r < rows; r += 2)
+    for (std::int64_t c = 0; c < pairs.width; c += 16) {
+      const vec first = adam.update(r * pairs.width + c),
+                second = adam.update((r + 1) * pairs.width + c);
+      store_numbers(pairs.to + c / 16 * pairs.column_stride + r / 2 * pairs.row_stride,
+                    _mm512_permutexvar_epi16(order, rounded(first, second)));
+    }
+}
+
 void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t rows,
                      std::int64_t columns, Bf16* to, std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; c += 32) {
@@ -152,13 +168,13 @@ void round_row_tiles(const float* from, std::int64_t rows, std::int64_t columns,
   }
 }
 
-void round_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t columns,
+void round_kept(const float* from, const std::uint16_t* keep, float scale, std::int64_t columns,
                 Bf16* to) {
   for (std::int64_t c = 0; c < columns; c += 32, to += 16 * 32) {
-    const __m256i kept = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keep + c));
-    store_numbers(
-        to, _mm512_maskz_mov_epi16(_mm256_test_epi8_mask(kept, kept),
-                                   rounded(load(from + c) * scale, load(from + c + 16) * scale)));
+    __mmask32 kept;
+    __builtin_memcpy(&kept, keep + c / 16, sizeof(kept));
+    store_numbers(to, _mm512_maskz_mov_epi16(
+                          kept, rounded(load(from + c) * scale, load(from + c + 16) * scale)));
   }
 }
 
@@ -244,6 +260,56 @@ void turn_row_tiles(const Bf16* from, std::int64_t rows, std::int64_t columns, s
       rows - r >= 32 ? turn_two_tiles<true>(tile, 16 * columns, 32, to)
                      : turn_two_tiles<false>(tile, 16 * columns, rows - r, to);
     }
+}
+
+// Columns [c, c + 16 · units) of one panel, whose sums stay in registers.
+template <int units, bool masks>
+inline void round_gradient_columns(const OutputGradients& g, std::int64_t c) {
+  const __m512i order = turns();
+  vec sums[units];
+#pragma GCC unroll 4
+  for (int u = 0; u < units; ++u) sums[u] = g.sums ? load(g.sums + c + 16 * u) : vec{};
+  const auto gradient = [&](std::int64_t at) {
+    const vec all = load(g.gradients + at);
+    if constexpr (masks) return load(g.values + at) > vec{} ? all : vec{};
+    return all;
+  };
+  const std::int64_t pair_rows = (g.rows + 1) / 2;
+  Bf16* pairs = g.pairs + 2 * (c / panel * panel * pair_rows + c % panel);
+  for (std::int64_t r = 0; r < g.rows; r += 2, pairs += 2 * panel)
+#pragma GCC unroll 4
+    for (int u = 0; u < units; ++u) {
+      const std::int64_t column = c + 16 * u, at = r * g.columns + column;
+      const vec one = gradient(at), other = r + 1 < g.rows ? gradient(at + g.columns) : vec{};
+      sums[u] += one, sums[u] += other;
+      const __m512i both = rounded(one, other);
+      store_numbers(pairs + 32 * u, _mm512_permutexvar_epi16(order, both));
+      if (!g.rounded) continue;
+      Bf16* row = g.rounded + (g.row_tiles ? r / 16 * 16 * g.columns + column / 32 * 16 * 32 +
+                                                 r % 16 * 32 + column % 32
+                                           : at);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), _mm512_castsi512_si256(both));
+      if (r + 1 < g.rows)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(row + (g.row_tiles ? 32 : g.columns)),
+                            _mm512_extracti64x4_epi64(both, 1));
+    }
+  if (!g.sums) return;
+#pragma GCC unroll 4
+  for (int u = 0; u < units; ++u) store(g.sums + c + 16 * u, sums[u]);
+}
+
+template <bool masks>
+inline void round_gradients_of(const OutputGradients& g) {
+  for (std::int64_t c = g.begin; c < g.end;) {
+    if (c % panel == 0 && c + panel <= g.end)
+      round_gradient_columns<4, masks>(g, c), c += panel;
+    else
+      round_gradient_columns<1, masks>(g, c), c += 16;
+  }
+}
+void round_gradients(const OutputGradients& given) {
+  const OutputGradients g = given;
+  g.values ? round_gradients_of<true>(g) : round_gradients_of<false>(g);
 }
 
 // Four numbers of the first unit, four of the second, and so on: unpacking two registers separates
@@ -472,12 +538,14 @@ const Bf16Kernels kernels_avx512bf16 = {
     round,
     pair,
     pair_rows,
+    adam_pairs,
     transpose_pairs,
     turn_row_pairs,
     round_row_tiles,
     round_kept,
     turn_rows,
     turn_row_tiles,
+    round_gradients,
     pair_units,
     winograd_weights,
     winograd_input,

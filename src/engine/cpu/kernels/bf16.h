@@ -70,6 +70,25 @@ struct SparseData {
   float *first, *second;  // adds to this row of the input gradients of both units
 };
 
+// Where a panel of weights is in bf16: pairs of rows of 16 columns, 32 numbers each.
+struct PanelPairs {
+  Bf16* to;
+  std::int64_t width;                      // of the panel
+  std::int64_t column_stride, row_stride;  // from 16 columns, from a pair of rows to the next
+};
+
+// A dense layer's output gradients, and what its products read of them.
+struct OutputGradients {
+  const float* gradients;  // (rows, columns)
+  const float* values;     // null, or the outputs of a ReLU: where they are not positive, zeros
+  std::int64_t rows, columns;
+  std::int64_t begin, end;  // the columns that are wanted, multiples of unit
+  float* sums;              // null, or where those of the columns are added, row by row
+  Bf16* rounded;            // null, or (rows, columns), or what round_row_tiles makes
+  bool row_tiles;
+  Bf16* pairs;  // (⌈columns / panel⌉, ⌈rows / 2⌉, panel, 2), each panel as pair_rows makes it
+};
+
 struct Bf16Kernels {
   const char* name;
   bool tiles;  // both products run on tiles; all else is no faster than in fp32
@@ -84,6 +103,10 @@ struct Bf16Kernels {
   // to ((rows + 1) / 2, columns, 2) = from (rows, columns), an odd last row paired with zeros.
   void (*pair_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,
                     std::int64_t columns, Bf16* to, std::int64_t to_stride);
+  // Kernels::adam on a panel of weights (rows, width), an even number of rows, and the new ones
+  // rounded as pair_rows does.
+  void (*adam_pairs)(const AdamStep&, std::int64_t rows, const float* gradient, float* weight,
+                     float* mean, float* square, const Following&, const PanelPairs& to);
   // to (columns / 2, rows, 2) = from (rows, columns)ᵀ; both counts are multiples of unit.
   void (*transpose_pairs)(const float* from, std::int64_t from_stride, std::int64_t rows,
                           std::int64_t columns, Bf16* to, std::int64_t to_stride);
@@ -93,9 +116,9 @@ struct Bf16Kernels {
                          std::int64_t columns, Bf16* to, std::int64_t to_stride);
   // to (rows / 16, columns / 32, 16, 32): each tile contiguous; a last tile may lack rows.
   void (*round_row_tiles)(const float* from, std::int64_t rows, std::int64_t columns, Bf16* to);
-  // One row of that: its numbers where `keep` is not 0, times `scale`.
-  void (*round_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t columns,
-                     Bf16* to);
+  // One row of that: its numbers whose bits of `keep` are set, times `scale`.
+  void (*round_kept)(const float* from, const std::uint16_t* keep, float scale,
+                     std::int64_t columns, Bf16* to);
   // to (columns / 16, ⌈rows / 32⌉, 16, 32): columns as rows, in tiles, zeros after the last row;
   // columns are a multiple of unit.
   void (*turn_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,
@@ -103,6 +126,7 @@ struct Bf16Kernels {
   // The same for columns [first, first + count) of what round_row_tiles made.
   void (*turn_row_tiles)(const Bf16* from, std::int64_t rows, std::int64_t columns,
                          std::int64_t first, std::int64_t count, Bf16* to);
+  void (*round_gradients)(const OutputGradients&);
   // to (positions, 32): two units side by side.
   void (*pair_units)(const float* first, const float* second, std::int64_t positions, Bf16* to);
 

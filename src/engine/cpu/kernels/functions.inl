@@ -194,9 +194,10 @@ inline vec root(vec x) {
 
 void normal_noise(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
                   std::uint64_t first_counter, std::int64_t count, float* noise) {
+  const PhiloxKeys keys(seed);
   for (std::int64_t e = 0; e < count; e += 64, first_counter += 16) {
     std::uint32_t words[4][16];
-    philox_words(seed, purpose, step, first_counter, words);
+    philox_words(keys, purpose, step, first_counter, words);
     for (int pair = 0; pair < 4; pair += 2) {
       alignas(64) float u[16], v[16];
       for (int i = 0; i < 16; ++i) {

@@ -281,10 +281,10 @@ struct Kernels {
                           std::int64_t point_stride);
   void (*filter_weight_gradient)(Filter, const float* points, std::int64_t point_stride,
                                  const TapRows&, float* matrix);
-  // keep[e] for e in [0, count): whether a random word is at least `threshold`.
+  // Bit e % 16 of keep[e / 16] for e in [0, count): whether a random word is at least `threshold`.
   void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
                     std::uint64_t first_counter, std::uint32_t threshold, std::int64_t count,
-                    std::uint8_t* keep);
+                    std::uint16_t* keep);
   void (*add)(const float* from, std::int64_t count, float* to);
   // Copies whole units with non-temporal stores, for another thread to read. A normal store into a
   // line that another core has read waits for that core to invalidate it.
@@ -296,7 +296,7 @@ struct Kernels {
   // Adds each run to its position in the frame.
   void (*add_patches)(const PatchRows&, const float* patches, float* frame);
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
-  void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
+  void (*scale_kept)(const float* from, const std::uint16_t* keep, float scale, std::int64_t count,
                      float* to);
   // gradient (positions, unit) = value > 0 ? gradient : 0 if there is a value, and its sum to
   // bias[unit].

@@ -380,12 +380,11 @@ void add_patches(const PatchRows& given, const float* patches, float* frame) {
   }
 }
 
-void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
+void scale_kept(const float* from, const std::uint16_t* keep, float scale, std::int64_t count,
                 float* to) {
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    const ivec kept = widened(keep + i);
-    store(to + i, kept != 0 ? load(from + i) * scale : vec{});
-  }
+  for (std::int64_t i = 0; i < count; i += unit)
+    for (int v = 0; v < unit; v += lanes)
+      store(to + i + v, where_set(keep[i / unit] >> v, load(from + i + v) * scale));
 }
 
 void bias_gradient(const float* value, std::int64_t positions, float* gradient, float* bias) {
@@ -412,6 +411,8 @@ void pass_positive(const float* value, std::int64_t count, float* gradient) {
 #include "engine/cpu/kernels/functions.inl"
 #include "engine/cpu/kernels/layer_norm.inl"
 #include "engine/cpu/kernels/repeat.inl"
+//
+#include "engine/cpu/kernels/adam.inl"
 
 void sgd(float learning_rate, std::int64_t count, const float* gradient, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) weight[i] -= learning_rate * gradient[i];
@@ -427,42 +428,10 @@ void momentum(const MomentumStep& given, std::int64_t count, const float* gradie
   }
 }
 
-#if SWEETSPOT_LANES == 16
-// m / (√v + ε) with the 14-bit reciprocal estimates and one Newton step each: accurate to a few
-// units in the last place and three times faster than division and square root.
-inline vec quotient(vec m, vec v, float epsilon) {
-  const vec positive = larger(v, broadcast(1e-37f));  // the square root of zero has no reciprocal
-  vec r = _mm512_rsqrt14_ps(positive);
-  r = r * (1.5f - 0.5f * positive * r * r);
-  const vec d = positive * r + epsilon;
-  vec q = _mm512_rcp14_ps(d);
-  q = q * (2.f - d * q);
-  return m * q;
-}
-#else
-inline vec quotient(vec m, vec v, float epsilon) {
-  vec root;
-  for (int lane = 0; lane < lanes; ++lane) root[lane] = __builtin_sqrtf(v[lane]);
-  return m / (root + epsilon);
-}
-#endif
-
-void adam(const AdamStep& given, std::int64_t count, const float* gradient, float* weight,
+void adam(const AdamStep& step, std::int64_t count, const float* gradient, float* weight,
           float* mean, float* square, const Following& following) {
-  const AdamStep s = given;
-  const auto [ahead, arrays] = following;
-  for (std::int64_t i = 0; i < count; i += lanes) {  // every range of weights is whole units
-    if (i % unit == 0) {
-      if (arrays > 0) __builtin_prefetch(weight + i + ahead, 0, 2);
-      if (arrays > 1) __builtin_prefetch(mean + i + ahead, 0, 2);
-      if (arrays > 2) __builtin_prefetch(square + i + ahead, 0, 2);
-    }
-    const vec g = load(gradient + i), w = load(weight + i);
-    const vec m = s.beta1 * load(mean + i) + (1 - s.beta1) * g;
-    const vec v = s.beta2 * load(square + i) + (1 - s.beta2) * g * g;
-    store(mean + i, m), store(square + i, v);
-    store(weight + i, w - (s.decay * w + s.learning_rate * quotient(m, v, s.epsilon)));
-  }
+  const Adam adam{step, gradient, weight, mean, square, following};
+  for (std::int64_t i = 0; i < count; i += lanes) adam.update(i);  // every range is whole units
 }
 
 }  // namespace

@@ -190,29 +190,44 @@ inline void pack_long_patch(const Bf16* from, std::int64_t line_stride, std::int
     _mm512_mask_storeu_epi16(to, first_numbers(end - to), _mm512_setzero_si512());
 }
 
+// Calls pack(from, to) for each sample's patch of each place.
+template <class Pack>
+inline void each_patch(const PatchPlaces& p, Pack pack) {
+  Bf16* to = p.to;
+  for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
+    const Bf16* from = p.frames + p.offsets[i];
+    for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row)
+      pack(from, to);
+  }
+}
+
 void patches(const PatchPlaces& given) {
   const PatchPlaces p = given;
   const __mmask32 last = first_numbers(p.run);
   const std::int64_t left = p.row - (p.lines - 1) * p.run;
   const __mmask32 rest = first_numbers(left);
-  Bf16* to = p.to;
-  for (std::int64_t i = 0; i < p.places; ++i, to += (p.rows - p.samples) * p.row) {
-    const Bf16* from = p.frames + p.offsets[i];
-    for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row) {
-      if (p.run == 8 && p.row == 32 && p.lines >= 2)  // up to four lines
-        p.lines == 2   ? pack_small_patch<2>(from, p.line_stride, to)
-        : p.lines == 3 ? pack_small_patch<3>(from, p.line_stride, to)
-                       : pack_small_patch<4>(from, p.line_stride, to);
-      else if (left > 32 || p.run > 32)
-        pack_long_patch(from, p.line_stride, p.lines, p.run, p.row, to);
-      else if (p.run <= 8)
-        pack_patch<16>(from, p.line_stride, p.lines, p.run, last, rest, to);
-      else if (p.run <= 16)
-        pack_patch<32>(from, p.line_stride, p.lines, p.run, last, rest, to);
-      else
-        pack_patch<64>(from, p.line_stride, p.lines, p.run, last, rest, to);
-    }
-  }
+  const auto pack_small = [&]<int lines>() {
+    each_patch(p, [&](const Bf16* from, Bf16* to) {
+      pack_small_patch<lines>(from, p.line_stride, to);
+    });
+  };
+  const auto pack = [&]<int bytes>() {
+    each_patch(p, [&](const Bf16* from, Bf16* to) {
+      pack_patch<bytes>(from, p.line_stride, p.lines, p.run, last, rest, to);
+    });
+  };
+  if (p.run == 8 && p.row == 32 && p.lines >= 2)  // up to four lines
+    p.lines == 2   ? pack_small.template operator()<2>()
+    : p.lines == 3 ? pack_small.template operator()<3>()
+                   : pack_small.template operator()<4>();
+  else if (left > 32 || p.run > 32)
+    each_patch(p, [&](const Bf16* from, Bf16* to) {
+      pack_long_patch(from, p.line_stride, p.lines, p.run, p.row, to);
+    });
+  else
+    p.run <= 8    ? pack.template operator()<16>()
+    : p.run <= 16 ? pack.template operator()<32>()
+                  : pack.template operator()<64>();
 }
 
 inline __m512i wide_numbers(const Bf16* from) {
@@ -249,16 +264,9 @@ void tap_lines(const TapLines& given) {
   }
 }
 
-// Shifts by 0 and 16 put a winner in the first and second half of its pair; any other shift, of
-// another winner or of none, leaves nothing.
-inline __m512i winner_pair(__m512i gradient, __m512i winner, std::int64_t first_slot) {
-  return _mm512_sllv_epi32(
-      gradient, _mm512_slli_epi32(
-                    _mm512_sub_epi32(winner, _mm512_set1_epi32(static_cast<std::int32_t>(first_slot))),
-                    4));
-}
-
-// Windows of an even width: all lines of them at once, and the bias.
+// Windows of an even width: all lines of them at once, and the bias. Shifts by 0 and 16 put a winner
+// in the first and second half of its pair; any other shift, of another pair's winner or of none,
+// leaves nothing.
 template <int fixed_lines, int fixed_width>
 inline void gradient_windows(const GradientTiles& t) {
   const std::int64_t lines = fixed_lines > 0 ? fixed_lines : t.pool_height,
@@ -275,12 +283,16 @@ inline void gradient_windows(const GradientTiles& t) {
                     winner = winner_indices(winners + s * t.winner_sample);
       bias = _mm512_mask_add_ps(
           bias, _mm512_cmpneq_epi32_mask(winner, _mm512_set1_epi32(no_gradient)), bias, gradient);
+      const __m512i shift = _mm512_slli_epi32(winner, 4);
 #pragma GCC unroll 2
       for (std::int64_t y = 0; y < lines; ++y)
 #pragma GCC unroll 2
-        for (std::int64_t x = 0; x < width / 2; ++x)
-          store_numbers(to + (x * lines + y) * tile_size + s * tile_channels,
-                        winner_pair(g, winner, y * width + 2 * x));
+        for (std::int64_t x = 0; x < width / 2; ++x) {
+          const auto slot_shift = static_cast<std::int32_t>(16 * (y * width + 2 * x));
+          store_numbers(
+              to + (x * lines + y) * tile_size + s * tile_channels,
+              _mm512_sllv_epi32(g, _mm512_sub_epi32(shift, _mm512_set1_epi32(slot_shift))));
+        }
     }
   }
   if (t.bias) store(t.bias, bias);
@@ -371,34 +383,51 @@ inline void transpose_in_lanes(__m512i (&a)[4]) {
   a[2] = _mm512_unpacklo_epi64(b[1], b[3]), a[3] = _mm512_unpackhi_epi64(b[1], b[3]);
 }
 
+// A place's channels, two in each lane: (8 pairs of channels, 16 samples).
+struct TurnedPlace {
+  __m512i pairs[8];
+
+  void turn(const Bf16* place, std::int64_t samples) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      __m512i four[4];
+#pragma GCC unroll 4
+      for (int s = 0; s < 4; ++s)
+        four[s] = lanes_of_samples(place ? place + 8 * half : nullptr, s, samples);
+      transpose_in_lanes(four);
+#pragma GCC unroll 4
+      for (int c = 0; c < 4; ++c) pairs[4 * half + c] = four[c];
+    }
+  }
+};
+
+// The second place of a pair is often the first one of the next, and then it is turned once.
 void turn_places(const PairPlaces& given) {
   const PairPlaces p = given;
-  for (std::int64_t u = p.unit_part.begin; u < p.unit_part.end; ++u)
+  constexpr __mmask32 upper = 0xaaaaaaaa;  // of each lane
+  for (std::int64_t u = p.unit_part.begin; u < p.unit_part.end; ++u) {
+    const Bf16* from = p.from + u / 2 * p.from_groups + u % 2 * 16;
+    const auto turn = [&](std::int32_t place, TurnedPlace& to) {
+      to.turn(place < 0 ? nullptr : from + place * tile_size, p.samples);
+    };
+    TurnedPlace first, second;
     for (std::int64_t i = p.pair_part.begin; i < p.pair_part.end; ++i) {
-      const Bf16* from = p.from + u / 2 * p.from_groups + u % 2 * 16;
       const PlacePair pair = p.pairs[i];
-      const Bf16* first = pair.first < 0 ? nullptr : from + pair.first * tile_size;
-      const Bf16* second = pair.second < 0 ? nullptr : from + pair.second * tile_size;
+      if (i > p.pair_part.begin && pair.first == p.pairs[i - 1].second)
+        first = second;
+      else
+        turn(pair.first, first);
+      turn(pair.second, second);
       Bf16* to = p.to + (u * p.count + i) * tile_size;
-#pragma GCC unroll 2
-      for (int half = 0; half < 2; ++half, to += 8 * tile_channels) {
-        __m512i lower[4], upper[4];  // four channels each
-#pragma GCC unroll 4
-        for (int s = 0; s < 4; ++s) {
-          const __m512i one = lanes_of_samples(first ? first + 8 * half : nullptr, s, p.samples),
-                        other =
-                            lanes_of_samples(second ? second + 8 * half : nullptr, s, p.samples);
-          lower[s] = _mm512_unpacklo_epi16(one, other);
-          upper[s] = _mm512_unpackhi_epi16(one, other);
-        }
-        transpose_in_lanes(lower), transpose_in_lanes(upper);
-#pragma GCC unroll 4
-        for (int c = 0; c < 4; ++c) {
-          store_numbers(to + c * tile_channels, lower[c]);
-          store_numbers(to + (4 + c) * tile_channels, upper[c]);
-        }
+#pragma GCC unroll 8
+      for (int c = 0; c < 8; ++c, to += 2 * tile_channels) {
+        const __m512i one = first.pairs[c], other = second.pairs[c];
+        store_numbers(to, _mm512_mask_blend_epi16(upper, one, _mm512_slli_epi32(other, 16)));
+        store_numbers(to + tile_channels,
+                      _mm512_mask_blend_epi16(upper, _mm512_srli_epi32(one, 16), other));
       }
     }
+  }
 }
 
 void pool(const PoolTiles& p) { pool_pieces(p, 0, p.pieces()); }

@@ -60,6 +60,7 @@ struct PairLines {
   bool configures;
   bool begins;  // with zeros, not with what D has
   float* d;
+  float* total;  // null, or where the sums are added, in the order of D, which is left as it is
   std::int64_t d_row, d_down, d_across;  // floats from one row, from one tap to the next
 };
 
@@ -166,10 +167,9 @@ struct PoolTiles {
   Bf16* tiles;
   bool clears;
 
-  // Windows are pooled in pieces of a few samples.
-  static constexpr std::int64_t piece_samples = 4;
-  std::int64_t pieces_of_window() const { return (samples + piece_samples - 1) / piece_samples; }
-  std::int64_t pieces() const { return windows * pieces_of_window(); }
+  // Windows are pooled in pieces of a few samples; the last pieces of a window may have none.
+  static constexpr std::int64_t piece_samples = 4, pieces_of_window = tile_samples / piece_samples;
+  std::int64_t pieces() const { return windows * pieces_of_window; }
 };
 
 // A row of windows of a first layer, all units. A group is two patches with the weights of two

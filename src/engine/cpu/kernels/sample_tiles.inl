@@ -130,17 +130,17 @@ class PatchRows {
         const PatchChunk& chunk = r_.chunks[i];
         float* sums = r_.sums + (odd ? r_.chunk_floats : 0);
         // Steps, but for the first, which stores the last sums of the chunk before.
-        const std::int64_t pieces = before.pieces(), steps = 2 * chunk.groups - 1;
+        PoolSteps pool(before, 2 * chunk.groups - 1);
         for (std::int64_t g = 0; g < chunk.groups; ++g) {
           const PatchGroup& group = r_.groups[chunk.first_group + g];
           fetch.next();
           multiply<0>(group, r_.b + u * r_.b_unit);
           late.store();
-          if (g > 0) pool_pieces(before, pieces * (2 * g - 1) / steps, pieces * 2 * g / steps);
+          if (g > 0) pool.next();
           multiply<1>(group, r_.b + u * r_.b_unit);
           store<0>(group, sums), store<1>(group, sums);
           late = {&group, sums};
-          pool_pieces(before, pieces * 2 * g / steps, pieces * (2 * g + 1) / steps);
+          pool.next();
         }
         before = pooled(u, chunk, sums);
       }
@@ -209,25 +209,46 @@ class RollingPairs {
   void run() const {
     begin<0, 0>(), begin<0, 1>(), begin<1, 0>(), begin<1, 1>();
     for (std::int64_t i = 0; i < p_.line_count; ++i) add(p_.lines[i]);
+    if (p_.total) return add_to_total();
     end<0, 0>(), end<0, 1>(), end<1, 0>(), end<1, 1>();
   }
 
  private:
   template <int i, int j>
-  float* sum() const {
-    return p_.d + i * p_.d_down + j * p_.d_across;
+  std::int64_t at() const {
+    return i * p_.d_down + j * p_.d_across;
+  }
+  template <int i, int j>
+  bool exists() const {
+    return i < p_.down && j < p_.across;
   }
   template <int i, int j>
   void begin() const {
-    if (i >= p_.down || j >= p_.across) return;
+    if (!exists<i, j>()) return;
     if (p_.begins)
       Tiles::template zero<2 * i + j>();
     else
-      Tiles::template load<2 * i + j>(sum<i, j>(), 4 * p_.d_row);
+      Tiles::template load<2 * i + j>(p_.d + at<i, j>(), 4 * p_.d_row);
   }
   template <int i, int j>
   void end() const {
-    if (i < p_.down && j < p_.across) Tiles::template store<2 * i + j>(sum<i, j>(), 4 * p_.d_row);
+    if (exists<i, j>()) Tiles::template store<2 * i + j>(p_.d + at<i, j>(), 4 * p_.d_row);
+  }
+
+  // All are stored before the first is added, which waits for its store.
+  void add_to_total() const {
+    alignas(64) float sums[4 * tile_floats];
+    Tiles::template store<0>(sums, 64), Tiles::template store<1>(sums + tile_floats, 64);
+    Tiles::template store<2>(sums + 2 * tile_floats, 64);
+    Tiles::template store<3>(sums + 3 * tile_floats, 64);
+    add_sum<0, 0>(sums), add_sum<0, 1>(sums), add_sum<1, 0>(sums), add_sum<1, 1>(sums);
+  }
+  template <int i, int j>
+  void add_sum(const float* sums) const {
+    if (!exists<i, j>()) return;
+    const float* from = sums + (2 * i + j) * tile_floats;
+    float* to = p_.total + at<i, j>();
+    for (int r = 0; r < 16; ++r, from += 16, to += p_.d_row) store(to, load(to) + load(from));
   }
 
   // A place is read by the first tap of a row for its pair, and by the second one for the pair

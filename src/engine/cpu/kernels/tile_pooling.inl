@@ -1,24 +1,24 @@
 // Pooling of sums that were tiles (sample_tiles.h). Included after rounding.inl.
 
-// The largest of a window's sums, and which one it is.
+// The largest of a window's sums, and which one it is: bytes, which no instruction has to narrow.
 struct Best {
   __m512 value;
-  __m512i winner = _mm512_setzero_si512();
+  __m128i winner = _mm_setzero_si128();
 
   explicit Best(vec first) : value(first) {}
   void meet(vec x, std::int64_t slot) {
     const __mmask16 wins = _mm512_cmp_ps_mask(x, value, _CMP_GT_OQ);
     value = _mm512_mask_mov_ps(value, wins, x);
-    winner = _mm512_mask_mov_epi32(winner, wins, _mm512_set1_epi32(static_cast<std::int32_t>(slot)));
+    winner = _mm_mask_mov_epi8(winner, wins, _mm_set1_epi8(static_cast<char>(slot)));
   }
   void stop_negative() {
     // A NaN passes.
     const __mmask16 passes = _mm512_cmp_ps_mask(value, _mm512_setzero_ps(), _CMP_NLE_UQ);
     value = _mm512_maskz_mov_ps(passes, value);
-    winner = _mm512_mask_mov_epi32(_mm512_set1_epi32(no_gradient), passes, winner);
+    winner = _mm_mask_mov_epi8(_mm_set1_epi8(static_cast<char>(no_gradient)), passes, winner);
   }
   void put_winner(std::uint8_t* to) const {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(winner));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), winner);
   }
 };
 
@@ -30,9 +30,8 @@ inline Best best_of_four(vec a, vec b, vec c, vec d) {
   const __m512 upper = _mm512_max_ps(b, a), lower = _mm512_max_ps(d, c);
   const __mmask16 below = _mm512_cmp_ps_mask(lower, upper, _CMP_GT_OQ);
   Best best(_mm512_max_ps(lower, upper));
-  const __m512i of_lower =
-      _mm512_mask_mov_epi32(_mm512_set1_epi32(2), fourth, _mm512_set1_epi32(3));
-  best.winner = _mm512_mask_mov_epi32(_mm512_maskz_set1_epi32(second, 1), below, of_lower);
+  const __m128i of_lower = _mm_mask_mov_epi8(_mm_set1_epi8(2), fourth, _mm_set1_epi8(3));
+  best.winner = _mm_mask_mov_epi8(_mm_maskz_mov_epi8(second, _mm_set1_epi8(1)), below, of_lower);
   return best;
 }
 
@@ -40,10 +39,11 @@ inline Best best_of_four(vec a, vec b, vec c, vec d) {
 template <int fixed_slots, bool tiled>
 inline void pool_tiles(const PoolTiles& given, std::int64_t first_piece, std::int64_t end_piece) {
   const PoolTiles p = given;
-  const std::int64_t slots = fixed_slots > 0 ? fixed_slots : p.slots, parts = p.pieces_of_window();
+  const std::int64_t slots = fixed_slots > 0 ? fixed_slots : p.slots;
   const vec bias = p.bias ? load(p.bias) : vec{};
   for (std::int64_t piece = first_piece; piece < end_piece; ++piece) {
-    const std::int64_t w = piece / parts, begin = piece % parts * PoolTiles::piece_samples;
+    const std::int64_t w = piece / PoolTiles::pieces_of_window,
+                       begin = piece % PoolTiles::pieces_of_window * PoolTiles::piece_samples;
     const std::int64_t end =
         begin + PoolTiles::piece_samples < p.samples ? begin + PoolTiles::piece_samples : p.samples;
     for (std::int64_t s = begin; s < end; ++s) {
@@ -80,3 +80,19 @@ inline void pool_pieces(const PoolTiles& p, std::int64_t first, std::int64_t end
   if (first >= end) return;
   p.tiles ? pool_to<true>(p, first, end) : pool_to<false>(p, first, end);
 }
+
+// All of them in so many steps.
+class PoolSteps {
+ public:
+  PoolSteps(const PoolTiles& tiles, std::int64_t steps)
+      : tiles_(tiles), end_(tiles.pieces()), step_((end_ + steps - 1) / steps) {}
+  void next() {
+    const std::int64_t end = end_ - at_ < step_ ? end_ : at_ + step_;
+    pool_pieces(tiles_, at_, end);
+    at_ = end;
+  }
+
+ private:
+  const PoolTiles& tiles_;
+  std::int64_t at_ = 0, end_, step_;
+};

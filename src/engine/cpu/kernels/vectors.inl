@@ -31,6 +31,16 @@ inline ivec widened(const std::uint8_t* p) {
   return __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(p), ivec);
 #endif
 }
+// x in the lanes whose bit is set, zeros in the others.
+inline vec where_set(int bits, vec x) {
+#if SWEETSPOT_LANES == 16
+  return _mm512_maskz_mov_ps(static_cast<__mmask16>(bits), x);
+#else
+  ivec of_lane;
+  for (int lane = 0; lane < lanes; ++lane) of_lane[lane] = 1 << lane;
+  return (of_lane & bits) != 0 ? x : vec{};
+#endif
+}
 // A NaN passes: training must detect that it diverged.
 inline vec positive_part(vec x) { return larger(vec{}, x); }
 

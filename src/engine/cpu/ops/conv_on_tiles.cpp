@@ -66,6 +66,7 @@ class ConvOnTiles final : public BlockwiseOp {
 
   bool makes_tiles() const override { return true; }
   bool begins_slots() const override { return true; }
+  bool folds_slots() const override { return true; }
 
   // A tiled input is read where it is, and tiled gradients are masked as they are taken.
   int forward_steps() const override { return in_->tiled ? 1 : 2; }
@@ -83,7 +84,9 @@ class ConvOnTiles final : public BlockwiseOp {
   void backward_piece(const Pass& pass, const SlotPart& part, const Piece& piece,
                       int thread) override {
     const Block block(*this, pass, part.samples, thread);
-    const Sums sums{slot(pass, part.slot), part.begins && !pass.adds};
+    const bool folds = pass.folds_slots && part.slot > 0 && part.ends;
+    const Sums sums{slot(pass, part.slot), folds ? slot(pass, 0) : nullptr,
+                    part.begins && !pass.adds};
     switch (first_step() + piece.step) {
       case 0:
         if (masks_before()) add_bias(block, piece, sums);
@@ -95,6 +98,7 @@ class ConvOnTiles final : public BlockwiseOp {
         if (wants_input_gradient) make_input_gradient(block, piece);
         return turn_input(block, piece);
       default:
+        if (folds) fold_bias(pass, piece, sums);
         return add_weights(block, piece, sums);
     }
   }
@@ -137,6 +141,7 @@ class ConvOnTiles final : public BlockwiseOp {
   // A slot's gradients: of the weights, then of the bias.
   struct Sums {
     float* weights;
+    float* total;  // null, or the sum of the slots before, to which the complete slot is added
     bool begins;
   };
   // The bias of these units.
@@ -144,6 +149,12 @@ class ConvOnTiles final : public BlockwiseOp {
     float* bias = sums.weights + g_.columns() * g_.depth();
     if (sums.begins) std::fill(bias + units.begin * unit, bias + units.end * unit, 0.f);
     return bias;
+  }
+  // Of some units, when it is complete.
+  void fold_bias(const Pass& pass, const Piece& piece, const Sums& sums) const {
+    const Range units = piece.of(shape_.out_units);
+    const std::int64_t first = g_.columns() * g_.depth() + units.begin * unit;
+    pass.kernels->add(sums.weights + first, (units.end - units.begin) * unit, sums.total + first);
   }
 
   // The bias of outputs that are neither pooled nor tiled is summed before their gradients, which
@@ -312,6 +323,8 @@ class ConvOnTiles final : public BlockwiseOp {
       p.down = taps.down, p.across = taps.across;
       const WeightTile tile = weight_tile(u, taps.first, n);
       p.d = sums.weights + tile.at, p.d_row = tile.width;
+      // From the L1 cache, and not from where a whole slot would be stored first.
+      p.total = sums.total ? sums.total + tile.at : nullptr;
       p.d_down = g_.strides.height * g_.kernel.width * unit * tile.width;
       p.d_across = 2 * g_.strides.width * unit * tile.width;
       block.pass.bf16->sample_tiles.pair_lines(p);
@@ -360,15 +373,15 @@ class ConvOnTiles final : public BlockwiseOp {
   void round_tile(const Pass& pass, std::int64_t index) const {
     const std::int64_t tap = index % shape_.taps, group = index / shape_.taps % shape_.in_groups,
                        n = index / shape_.taps / shape_.in_groups;
-    alignas(64) float rows[tile_channels * unit] = {};
-    for (std::int64_t u = 2 * group; u < std::min(2 * group + 2, shape_.in_units); ++u) {
+    Bf16* to = forward_weights(pass) + index * tile_size;
+    for (std::int64_t u = 2 * group; u < 2 * group + 2; ++u, to += tile_size / 2) {
       const WeightTile tile = weight_tile(u, tap, n);
-      for (std::int64_t r = 0; r < unit; ++r)
-        std::copy_n(pass.weights + g_.weights + tile.at + r * tile.width, unit,
-                    rows + ((u - 2 * group) * unit + r) * unit);
+      if (u < shape_.in_units)
+        pass.bf16->pair_rows(pass.weights + g_.weights + tile.at, tile.width, unit, unit, to,
+                             2 * unit);
+      else
+        std::fill_n(to, tile_size / 2, Bf16{});
     }
-    pass.bf16->pair_rows(rows, unit, tile_channels, unit, forward_weights(pass) + index * tile_size,
-                         2 * unit);
   }
 
   // Turned tiles are (input units, groups of output channels, taps).

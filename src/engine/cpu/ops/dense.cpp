@@ -101,14 +101,14 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      const std::int64_t packed = pairs_gradients_ ? even * round_up(g_.columns, panel) +
-                                                         round_up(even, 32) * gradient_chunk / panel
+      const std::int64_t packed = pairs_gradients_ ? round_up(even, 32) * gradient_chunk / panel
                                                    : even * panel + packed_input_floats;
       working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                          std::max(by_panels_ ? g_.columns * panel : 0, packed));
       kept.once = true;
       kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
-                                      kept_rows() * ((in->rounded ? 0 : g_.depth) + g_.columns));
+                                      kept_rows() * ((in->rounded ? 0 : g_.depth) + g_.columns) +
+                                      (pairs_gradients_ ? even * round_up(g_.columns, panel) : 0));
     }
     ScratchLayout scratch;
     scratch.add_floats(pairs_chunks() ? 2 * gradient_chunk : gradient_chunk);
@@ -150,6 +150,7 @@ class Dense final : public Op {
 
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
     if (phase + 1 < backward_phases()) {
+      if (pairs_gradients_) return take_gradients(pass, part, parts);
       if (bf16_) return mask_and_round(pass, own_rows(all_rows(pass), part, parts));
       if (g_.relu) mask(pass, share(all_rows(pass), part, parts));
       return;
@@ -162,7 +163,7 @@ class Dense final : public Op {
                      {pass.gradients + offset(chunk.column, chunk.row), g_.depth * panel},
                      pass.adds);
       });
-    make_bias(pass, part, parts);
+    if (!pairs_gradients_) make_bias(pass, part, parts);
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
@@ -220,11 +221,19 @@ class Dense final : public Op {
     const std::int64_t count = chunk.depth * width(n);
     // What follows a shorter chunk may be another thread's, which is writing it.
     const bool fits = next.depth * width(next.column) >= count;
-    update.apply(offset(n, k), count, gradients,
-                 {fits ? offset(next.column, next.row) - offset(n, k) : 0,
-                  turns_rounded_ ? arrays_of_optimizer : Following{}.arrays});
-    if (bf16_) rounded_weights(pass).round_chunk(pass, n, k, end);
-    if (!bf16_ && keeps_transpose(pass))
+    const Following following{fits ? offset(next.column, next.row) - offset(n, k) : 0,
+                              turns_rounded_ ? arrays_of_optimizer : Following{}.arrays};
+    if (bf16_) {
+      const RoundedWeights rounded = rounded_weights(pass);
+      if (!update.apply_to_pairs(*pass.bf16, offset(n, k), chunk.depth, gradients, following,
+                                 rounded.pairs_at(pass, n, k))) {
+        update.apply(offset(n, k), count, gradients, following);
+        rounded.round_rows(pass, n, k, end);
+      }
+      return rounded.round_transposed(pass, n, k, end);
+    }
+    update.apply(offset(n, k), count, gradients, following);
+    if (keeps_transpose(pass))
       for (std::int64_t row = k; row < end; row += unit)
         transpose_tile(pass, pass.weights + g_.weights, {g_.depth, g_.columns}, row, n,
                        transposed_panel_at(pass, row / panel * panel));
@@ -232,7 +241,7 @@ class Dense final : public Op {
 
   // The arrays that the optimizer fetches itself; products on tiles, which read nothing from beyond
   // the L2 cache, fetch the others of the next chunk.
-  static constexpr int arrays_of_optimizer = 1;
+  static constexpr int arrays_of_optimizer = 2;
   std::array<Ahead, 3> state_of(const Update& update, const Chunk& chunk) const {
     std::array<Ahead, 3> ahead;
     const auto memory = update.memory(offset(chunk.column, chunk.row));
@@ -421,6 +430,10 @@ class Dense final : public Op {
     return {pass.at<Bf16>(kept, 0, 0) + (in_->rounded ? 0 : kept_rows() * g_.depth), g_.columns,
             all_rows(pass)};
   }
+  // Panel by panel of columns.
+  Bf16* paired_gradients(const Pass& pass) const {
+    return rounded_gradients(pass).numbers + kept_rows() * g_.columns;
+  }
   std::int64_t kept_rows() const { return round_up(most_rows_, unit); }  // whole tiles
 
   void forward_rounded(const Pass& pass, int part, int parts) const {
@@ -441,6 +454,21 @@ class Dense final : public Op {
     pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + rows.begin * g_.columns,
                                 (rows.end - rows.begin) * g_.columns,
                                 gradients(pass) + rows.begin * g_.columns);
+  }
+  // Some columns, whole tiles of them: everything that is made of the gradients, which are read
+  // once.
+  void take_gradients(const Pass& pass, int part, int parts) const {
+    const Range tiles = share(pieces(g_.columns, 2 * unit), part, parts);
+    const RoundedRows rounded = rounded_gradients(pass);
+    OutputGradients g{};
+    g.gradients = gradients(pass), g.values = g_.relu ? pass.at(out_->value, 0, 0) : nullptr;
+    g.rows = all_rows(pass), g.columns = g_.columns;
+    g.begin = tiles.begin * 2 * unit, g.end = std::min(tiles.end * 2 * unit, g_.columns);
+    if (g_.bias) g.sums = pass.gradients + *g_.bias;
+    if (g_.bias && !pass.adds) std::fill(g.sums + g.begin, g.sums + g.end, 0.f);
+    if (wants_input_gradient) g.rounded = rounded.numbers;
+    g.row_tiles = rounded.tile_by_tile(pass), g.pairs = paired_gradients(pass);
+    pass.bf16->round_gradients(g);
   }
   // A few rows at a time, which stay in cache.
   void mask_and_round(const Pass& pass, const Range& rows) const {
@@ -588,15 +616,12 @@ class Dense final : public Op {
                             float* to, bool adds) const {
     std::int64_t& packed = of_thread.rounded;
     const std::int64_t all = all_rows(pass), even = round_up(all, 2);
-    auto* packed_gradients = pass.at<Bf16>(working, 0, thread);
-    Bf16* packed_inputs =
-        packed_gradients + even * (pairs_gradients_ ? round_up(g_.columns, panel) : panel);
+    auto* memory = pass.at<Bf16>(working, 0, thread);
+    Bf16* packed_inputs = memory + (pairs_gradients_ ? 0 : even * panel);
     if (!pairs_gradients_ && packed != chunk.column) {
-      pair_gradients(pass, chunk.column, packed_gradients);
+      pair_gradients(pass, chunk.column, memory);
       packed = chunk.column;
     } else if (pairs_gradients_ && packed != chunk.row) {
-      for (std::int64_t n = 0; packed < 0 && n < g_.columns; n += panel)
-        pair_gradients(pass, n, packed_gradients + n * even);
       if (turns_rounded_)
         pass.bf16->turn_row_tiles(rounded_inputs(pass).numbers, all, g_.depth, chunk.row,
                                   chunk.depth, packed_inputs);
@@ -612,7 +637,7 @@ class Dense final : public Op {
     o.g_row_stride = 2 * panel, o.g_unit_stride = 2 * unit;
     o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to;
-    const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
+    const Bf16* of_panel = pairs_gradients_ ? paired_gradients(pass) + chunk.column * even : memory;
     if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
       o.a = packed_inputs, o.rows = even / 2, o.turned = true;
       o.g = of_panel, o.accumulate = adds;

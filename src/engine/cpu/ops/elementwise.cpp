@@ -3,6 +3,7 @@
 
 #include "core/random.h"
 #include "engine/cpu/ops/ops.h"
+#include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -86,8 +87,9 @@ class Dropout final : public Op {
     // A word below the threshold drops its element.
     threshold_ = static_cast<std::uint32_t>(std::min(rate * 0x1p32, 0x1p32 - 1));
     scale_ = static_cast<float>(1 / (1 - rate));
-    kept.bytes = aligned(static_cast<core::Bytes>(in->extent.floats()));
-    temporary.bytes = static_cast<core::Bytes>(round_up(full.size(), 64));
+    kept.bytes = aligned(static_cast<core::Bytes>(in->extent.floats() / unit) * sizeof(Keep));
+    // scatter() reads one more.
+    temporary.bytes = static_cast<core::Bytes>(pieces(full.size(), unit) + 1) * sizeof(Keep);
     contiguous_ = full.size() == in->extent.channels;  // it has no dead positions
   }
   std::string method() const override { return "dropout"; }
@@ -106,17 +108,21 @@ class Dropout final : public Op {
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
-    const auto* keep = pass.at<std::uint8_t>(kept, sample, thread);
+    const auto* keep = pass.at<Keep>(kept, sample, thread);
     const float* g = pass.at(out_->gradient, sample, thread);
     float* to = pass.at(in_->gradient, sample, thread);
     pass.kernels->scale_kept(g, keep, scale_, in_->extent.floats(), to);
   }
 
  private:
+  using Keep = std::uint16_t;  // a bit for each element of a unit
+
   // A row of the tiles of its block of samples.
   void forward_rounded(const Pass& pass, std::int64_t sample, int thread, const float* x) const {
     const std::int64_t row = sample % tile_samples, n = in_->extent.floats();
     Bf16* y = pass.at<Bf16>(out_->value, sample - row, thread) + row * tile_channels;
+    // Its lines are a tile apart, which no prefetcher foresees: they come while numbers are drawn.
+    for (std::int64_t i = 0; i < n; i += tile_channels) __builtin_prefetch(y + i * tile_samples);
     if (pass.training)
       pass.bf16->round_kept(x, keep(pass, sample, thread), scale_, n, y);
     else
@@ -124,9 +130,9 @@ class Dropout final : public Op {
   }
 
   // Which elements are not dropped.
-  const std::uint8_t* keep(const Pass& pass, std::int64_t sample, int thread) const {
-    auto* to = pass.at<std::uint8_t>(kept, sample, thread);
-    auto* drawn = pass.at<std::uint8_t>(temporary, sample, thread);
+  const Keep* keep(const Pass& pass, std::int64_t sample, int thread) const {
+    auto* to = pass.at<Keep>(kept, sample, thread);
+    auto* drawn = pass.at<Keep>(temporary, sample, thread);
     draw(pass, sample, contiguous_ ? to : drawn);
     if (!contiguous_) scatter(drawn, to);
     return to;
@@ -134,7 +140,7 @@ class Dropout final : public Op {
 
   // Element e of sample s takes word (e / 16) % 4 of counter (s · ⌈size / 64⌉ + e / 64) · 16 + e %
   // 16 of the stream (seed, dropout, step, layer): sixteen counters fill 64 elements.
-  void draw(const Pass& pass, std::int64_t sample, std::uint8_t* keep) const {
+  void draw(const Pass& pass, std::int64_t sample, Keep* keep) const {
     const std::uint64_t counters = static_cast<std::uint64_t>(round_up(full_size_, 64)) / 4;
     pass.kernels->keep_mask(pass.seed ^ (std::uint64_t{layer_} << 32),
                             static_cast<std::uint32_t>(core::Purpose::dropout), pass.step,
@@ -143,17 +149,16 @@ class Dropout final : public Op {
   }
 
   // From Keras' order of the full shape into the layout of the extent.
-  void scatter(const std::uint8_t* drawn, std::uint8_t* keep) const {
+  void scatter(const Keep* drawn, Keep* keep) const {
     const Extent& e = in_->extent;
     for (std::int64_t y = 0; y < e.height; ++y)
       for (std::int64_t x = 0; x < e.width; ++x)
         for (std::int64_t u = 0; u < e.units(); ++u) {
-          const std::uint8_t* from = drawn + (y * full_width_ + x) * e.channels + u * unit;
-          std::uint8_t* to = keep + u * e.plane() + (y * e.width + x) * unit;
-          if (const std::int64_t used = e.channels - u * unit; used >= unit)
-            std::copy_n(from, unit, to);  // a known number: no call
-          else
-            std::copy_n(from, used, to);
+          const std::int64_t first = (y * full_width_ + x) * e.channels + u * unit;
+          const Keep* from = drawn + first / unit;
+          const std::uint32_t two = from[0] | std::uint32_t{from[1]} << unit;
+          // The bits of a unit's padding mean nothing.
+          keep[u * e.positions() + y * e.width + x] = static_cast<Keep>(two >> first % unit);
         }
   }
 

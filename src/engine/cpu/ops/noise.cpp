@@ -68,17 +68,17 @@ class ChannelDropout final : public Op {
     threshold_ = static_cast<std::uint32_t>(std::min(rate * 0x1p32, 0x1p32 - 1));
     scale_ = static_cast<float>(1 / (1 - rate));
     kept.bytes = aligned(static_cast<core::Bytes>(in->extent.units() * unit) * sizeof(float));
-    temporary.bytes = static_cast<core::Bytes>(round_up(in->extent.channels, 64));
+    temporary.bytes = static_cast<core::Bytes>(in->extent.units()) * sizeof(std::uint16_t);
   }
   std::string method() const override { return "dropout of channels"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
-    auto* keep = pass.at<std::uint8_t>(temporary, sample, thread);
+    auto* keep = pass.at<std::uint16_t>(temporary, sample, thread);
     pass.kernels->keep_mask(draws_.seed(pass), Draws::purpose, pass.step,
                             draws_.first(pass, sample), threshold_, draws_.elements, keep);
     float* factors = pass.at(kept, sample, thread);
     for (std::int64_t c = 0; c < in_->extent.units() * unit; ++c)
-      factors[c] = c < in_->extent.channels && keep[c] ? scale_ : 0.f;
+      factors[c] = c < in_->extent.channels && (keep[c / unit] >> c % unit & 1) ? scale_ : 0.f;
     scale(pass, factors, pass.at(in_->value, sample, thread), pass.at(out_->value, sample, thread));
   }
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {

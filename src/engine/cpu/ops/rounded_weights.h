@@ -19,6 +19,12 @@ struct RoundedWeights {
   void multiply_panel(const Pass& pass, std::int64_t column, Product<Bf16>& m) const {
     m.b = numbers + column * depth, m.width = width(column), m.b_tiles = in_tiles(pass);
   }
+  // Of a panel, from an even row on.
+  PanelPairs pairs_at(const Pass& pass, std::int64_t column, std::int64_t row) const {
+    Bf16* first = numbers + column * depth;
+    if (in_tiles(pass)) return {first + row * unit, width(column), depth * unit, 2 * unit};
+    return {first + row * width(column), width(column), 2 * unit, 2 * width(column)};
+  }
   Bf16* transposed_panel_at(std::int64_t row) const {
     return numbers + depth * columns + row * columns;
   }
@@ -31,10 +37,18 @@ struct RoundedWeights {
     if (transposed_too)
       round_transposed_weights(pass, weights, depth, columns, transposed_panel_at(0), part, parts);
   }
-  // Rows [begin, end) of a panel, which are in the L1 cache.
-  void round_chunk(const Pass& pass, std::int64_t column, std::int64_t begin,
-                   std::int64_t end) const {
-    round_rows(pass, column, begin, end);
+  // Rows [begin, end) of a panel, and those transposed, if they are kept so too.
+  void round_rows(const Pass& pass, std::int64_t column, std::int64_t begin,
+                  std::int64_t end) const {
+    const PanelPairs pairs = pairs_at(pass, column, begin);
+    const std::int64_t columns_at_once = in_tiles(pass) ? unit : pairs.width;
+    for (std::int64_t c = 0; c < pairs.width; c += columns_at_once)
+      pass.bf16->pair_rows(weights + column * depth + begin * pairs.width + c, pairs.width,
+                           end - begin, columns_at_once, pairs.to + c / unit * pairs.column_stride,
+                           pairs.row_stride);
+  }
+  void round_transposed(const Pass& pass, std::int64_t column, std::int64_t begin,
+                        std::int64_t end) const {
     for (std::int64_t k = begin; k < end && transposed_too; k += unit)
       round_transposed_tile(pass, weights, {depth, columns}, k, column,
                             transposed_panel_at(k / panel * panel));
@@ -45,37 +59,14 @@ struct RoundedWeights {
     const std::int64_t rows = std::min(panel, depth - row), to_width = tiles ? unit : rows;
     for (std::int64_t k = 0; k < rows; k += unit)
       for (std::int64_t n = 0; n < columns; n += panel) {
-        const Place place = place_of(pass, n, row + k);
-        pass.bf16->turn_row_pairs(place.at, place.columns, place.rows, width(n),
+        const PanelPairs pairs = pairs_at(pass, n, row + k);
+        pass.bf16->turn_row_pairs(pairs.to, pairs.column_stride, pairs.row_stride, pairs.width,
                                   to + (tiles ? k * columns : 2 * k) + n * to_width, 2 * to_width);
       }
   }
   // Contiguous ones, as Product::b_tiles says.
   bool turns_into_tiles(const Pass& pass) const {
     return pass.bf16->tiles && columns % (2 * unit) == 0;
-  }
-
- private:
-  // Where a unit of rows of a panel is, and numbers from 16 columns, from a pair of rows to the
-  // next.
-  struct Place {
-    Bf16* at;
-    std::int64_t columns, rows;
-  };
-  Place place_of(const Pass& pass, std::int64_t column, std::int64_t row) const {
-    Bf16* first = numbers + column * depth;
-    if (in_tiles(pass)) return {first + row * unit, depth * unit, 2 * unit};
-    return {first + row * width(column), 2 * unit, 2 * width(column)};
-  }
-  void round_rows(const Pass& pass, std::int64_t column, std::int64_t begin,
-                  std::int64_t end) const {
-    const std::int64_t columns_at_once = in_tiles(pass) ? unit : width(column);
-    for (std::int64_t c = 0; c < width(column); c += columns_at_once) {
-      const Place place = place_of(pass, column, begin);
-      pass.bf16->pair_rows(weights + column * depth + begin * width(column) + c, width(column),
-                           end - begin, columns_at_once, place.at + c / unit * place.columns,
-                           place.rows);
-    }
   }
 };
 

@@ -56,6 +56,7 @@ class Tables {
         if (ky / down % 2 == 0 && kx / across % 2 == 0)
           add_taps(ky, kx, ky + down < g_.kernel.height ? 2 : 1,
                    kx + across < g_.kernel.width ? 2 : 1);
+    sort_place_pairs();
   }
 
  private:
@@ -166,11 +167,22 @@ class Tables {
     taps.lines = std::ssize(to_.pair_lines) - taps.first_line;
     to_.taps.push_back(taps);
   }
+  // Its number in the order of their discovery, until they are sorted; negative: none.
   std::int32_t pair_of_places(std::int64_t first, std::int64_t second) {
     if (first < 0 && second < 0) return -1;
-    const auto [known, is_new] = found_.try_emplace({first, second}, std::ssize(to_.place_pairs));
-    if (is_new) to_.place_pairs.push_back({narrow(first), narrow(second)});
-    return narrow(known->second * tile_size);
+    return narrow(found_.try_emplace({first, second}, std::ssize(found_)).first->second);
+  }
+
+  // So that pairs which share a place follow one another.
+  void sort_place_pairs() {
+    std::vector<std::int32_t> sorted(found_.size());
+    to_.place_pairs.clear();
+    for (const auto& [pair, index] : found_) {
+      sorted[static_cast<std::size_t>(index)] = narrow(std::ssize(to_.place_pairs) * tile_size);
+      to_.place_pairs.push_back({narrow(pair.first), narrow(pair.second)});
+    }
+    for (std::int32_t& place : to_.pair_places)
+      if (place >= 0) place = sorted[static_cast<std::size_t>(place)];
   }
 
   const ConvGeometry& g_;
