@@ -8,12 +8,17 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-# Answers like bench_cpu_step.
+# Answers like bench_cpu_step and bench_gpu_step.
 BUILD = """#!/usr/bin/python3
 import json, sys
 print(json.dumps({{"version": "fake"}}), flush=True)
 for line in sys.stdin:
-    _, batch, steps, precision = line.split()
+    _, *question = line.split()
+    if len(question) == 4:
+        precision, batch, steps, network = question
+        assert network.endswith("lenet-5.json")
+    else:
+        batch, steps, precision = question
     if batch == "{fatal}":
         print("failed: out of memory", flush=True)
         continue
@@ -28,10 +33,11 @@ class Versions(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def build(self, name, speeds, fatal=""):
-        program = self.folder / name / "bench" / "bench_cpu_step"
-        program.parent.mkdir(parents=True)
-        program.write_text(BUILD.format(speeds=speeds, fatal=fatal))
-        program.chmod(0o755)
+        for program in ("bench_cpu_step", "bench_gpu_step"):
+            path = self.folder / name / "bench" / program
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(BUILD.format(speeds=speeds, fatal=fatal))
+            path.chmod(0o755)
         return f"--build={self.folder / name}"
 
     def rows(self, *flags):
@@ -47,6 +53,11 @@ class Versions(unittest.TestCase):
         self.assertEqual(cells, [["lenet-5", "fp32", "2", "2.0", "1.0", "2.000", "1.000", "1.000"],
                                  ["lenet-5", "bf16", "2", "1.0", "0.2", "4.000", "2.000", "4.000"]])
         self.assertIn("2.000 times as fast", done.stdout)
+        self.assertEqual(self.rows(old, new, "--batches=2", "--precision=fp32,bf16", "--device=cuda")[0], cells)
+
+    def test_what_the_budget_does_not_reach_is_told_once(self):
+        cells, done = self.rows(self.build("old", {"fp32": 1e6}), "--budget=0")
+        self.assertEqual((cells, done.stderr.count("budget")), ([], 1))
 
     def test_a_batch_that_fails_is_told_and_the_others_go_on(self):
         cells, done = self.rows(self.build("old", {"fp32": 1e6}), self.build("new", {"fp32": 1e6}, fatal="4"), "--batches=2,4,8")

@@ -415,15 +415,19 @@ TEST_P(Bf16Training, IsTheSameBitForBitWhateverTheThreads) {
   }
 }
 
-// An update leaves the rounded weights for the next step, unless the weights change otherwise.
-TEST_P(Bf16Training, MultipliesTheWeightsAsTheyAre) {
+void expect_rounded_weights_of(Optimizer::Kind kind) {
   const model::Network network = named("paper-cnn");
+  const auto with = [&](int threads) {
+    TrainerOptions options = in_bf16(network, threads);
+    options.optimizer.kind = kind;
+    return options;
+  };
   const GoldenBatch batch(network, true, 50, 0);
   GoldenBatch zeros = batch;
   std::ranges::fill(zeros.inputs, 0.f);
-  const auto trainer = cpu::make_trainer(network, in_bf16(network, 3));
+  const auto trainer = cpu::make_trainer(network, with(3));
   const auto fresh_after = [&](const GoldenBatch& samples, std::int64_t micro_batch) {
-    const auto fresh = cpu::make_trainer(network, in_bf16(network));
+    const auto fresh = cpu::make_trainer(network, with(1));
     fresh->restore(trainer->checkpoint());
     fresh->step(samples.view(), micro_batch);
     return fresh->checkpoint().weights;
@@ -448,6 +452,45 @@ TEST_P(Bf16Training, MultipliesTheWeightsAsTheyAre) {
   expect_as_fresh("gradients in between", batch, 50);
   for (float& weight : trainer->trainable_weights()) weight *= 1.5f;
   expect_as_fresh("written by others", batch, 50);
+}
+
+// One thread adds a slot where its last block ends; others add whole slots.
+TEST_P(Bf16Training, IsTheSameWithSeveralBlocksOfASlot) {
+  const model::Network network = named("paper-cnn");
+  constexpr std::int64_t size = 300;  // 19 blocks of samples in 16 slots
+  const GoldenBatch batch(network, true, size, 0);
+  const auto weights_after = [&](int threads) {
+    const auto trainer = cpu::make_trainer(network, in_bf16(network, threads));
+    for (int step = 0; step < 2; ++step) trainer->step(batch.view(), size);
+    return trainer->checkpoint().weights;
+  };
+  EXPECT_EQ(weights_after(1), weights_after(3));
+}
+
+// An update leaves the rounded weights for the next step, unless the weights change otherwise: Adam
+// where it makes them, the others afterwards.
+TEST_P(Bf16Training, MultipliesTheWeightsAsTheyAre) {
+  for (const auto kind :
+       {Optimizer::Kind::adam, Optimizer::Kind::adamw, Optimizer::Kind::momentum}) {
+    SCOPED_TRACE(name(kind));
+    expect_rounded_weights_of(kind);
+  }
+}
+
+TEST_P(Bf16Training, MeasuresGradientNormsWithoutChangingABit) {
+  const model::Network network = named("paper-cnn");
+  const GoldenBatch batch(network, true, 64, 0);
+  TrainerOptions options = in_bf16(network, 2);
+  const auto plain = cpu::make_trainer(network, options);
+  options.gradient_norms = true;
+  const auto measuring = cpu::make_trainer(network, options);
+  bool measured = false;
+  for (int step = 0; !measured && step < 100; ++step) {
+    plain->step(batch.view(), 64);
+    measured = measuring->step(batch.view(), 64).gradient_norms.has_value();
+  }
+  EXPECT_TRUE(measured);
+  EXPECT_EQ(measuring->checkpoint().weights, plain->checkpoint().weights);
 }
 
 TEST_P(Bf16Training, AccumulatesAsTheWholeBatch) {

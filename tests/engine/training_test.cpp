@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "engine/cpu/cpu.h"
 #include "golden.h"
 
@@ -116,6 +118,39 @@ TEST(DenseLayers, OfLargeWeightsAreTheSameBitForBitWhateverTheThreads) {
     for (const int threads : {2, 3})
       EXPECT_EQ(loss_curve(network, threads, whole, batch), expected)
           << threads << " threads, batch " << batch;
+  }
+}
+
+// The gradient of a weight behind it is zero where its input was dropped: in Keras' order, whatever
+// the layout, of channels that fill no unit and of positions that nothing reads.
+TEST(DropoutOfImages, DropsWhatTheGeneratorSays) {
+  for (const int channels : {6, 19, 32}) {
+    const model::Network network = model::read_keras(
+        fmt::format(R"({{"class_name": "Sequential", "config": {{"name": "image", "layers": [
+          {{"class_name": "InputLayer", "config": {{"name": "in", "batch_shape": [null, 5, 7, {}]}}}},
+          {{"class_name": "Dropout", "config": {{"name": "drop", "rate": 0.4}}}},
+          {{"class_name": "Cropping2D", "config": {{"name": "crop", "cropping": [[0, 1], [0, 2]]}}}},
+          {{"class_name": "Flatten", "config": {{"name": "flat"}}}},
+          {{"class_name": "Dense", "config": {{"name": "out", "units": 1}}}}]}}}})",
+                    channels),
+        "image.json");
+    TrainerOptions options;
+    options.loss = model::Loss::mean_squared_error;
+    const auto trainer = cpu::make_trainer(network, options);
+    const std::vector<float> ones(static_cast<std::size_t>(5 * 7 * channels), 1.f), target{3.f};
+    trainer->accumulate({.count = 1, .inputs = ones.data(), .targets = target.data()}, 1);
+    const std::vector<float> found = trainer->gradients().front().values;
+    const core::Random random(options.seed, core::Purpose::dropout, 0, 0);
+    std::size_t at = 0;
+    for (int y = 0; y < 4; ++y)
+      for (int x = 0; x < 5; ++x)
+        for (int c = 0; c < channels; ++c, ++at) {
+          const auto e = static_cast<std::uint64_t>((y * 7 + x) * channels + c);
+          const std::uint32_t word = random.words(e / 64 * 16 + e % 16)[e / 16 % 4];
+          EXPECT_EQ(found[at] != 0, word >= static_cast<std::uint32_t>(0.4 * 0x1p32))
+              << channels << " channels: " << y << ", " << x << ", " << c;
+        }
+    EXPECT_EQ(at, found.size());
   }
 }
 

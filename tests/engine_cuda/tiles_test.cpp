@@ -53,6 +53,26 @@ TEST(CudaTiles, AChipWithoutClustersAddsSplitsInMemory) {
   EXPECT_GT(split, 20);
 }
 
+TEST(CudaTiles, FloatsTakeLessWhereTheTensorCoresMultiplyTheirTerms) {
+  const Chip hopper;
+  Chip other;
+  other.warpgroups = other.programmatic = false;
+  each_size([&](const cuda::ProductSize& size) {
+    for (const TileKind tile : {TileKind::small, TileKind::wide, TileKind::large}) {
+      const cuda::TileChoice choice{.tile = tile};
+      EXPECT_LT(cuda::expected_clocks(hopper, size, choice, Math::fp32),
+                cuda::expected_clocks(other, size, choice, Math::fp32));
+      EXPECT_EQ(cuda::expected_clocks(hopper, size, choice, Math::tf32),
+                cuda::expected_clocks(other, size, choice, Math::tf32));
+    }
+  });
+  EXPECT_GT(cuda::on_chip_rate(hopper), cuda::on_chip_rate(other));
+  // 64 wide tiles are enough for the chip only if each is fast.
+  const cuda::ProductSize dense{.rows = 1024, .columns = 512, .depth = 512, .dense = true};
+  EXPECT_EQ(cuda::choose_tiles(hopper, dense, Math::fp32).tile, TileKind::wide);
+  EXPECT_EQ(cuda::choose_tiles(other, dense, Math::fp32).tile, TileKind::small);
+}
+
 TEST(CudaTiles, PackedSplitsAreClustersThatAllRunAtOnce) {
   const Chip chip;
   int split = 0;

@@ -328,9 +328,10 @@ int train_rank(const native::Options& options) {
 }
 
 // The result says what was computed, also where bf16 was asked for.
-std::optional<std::string> settle_precision(const NativeFlags& flags, native::Run& run) {
+std::optional<std::string> settle_precision_of_training(const NativeFlags& flags,
+                                                        native::Run& run) {
   native::Options& o = run.options;
-  if (auto reason = cli::settle_precision(flags, run, o.batch())) return reason;
+  if (auto reason = settle_precision(flags, run, o.batch())) return reason;
   if (o.device.gpu || o.precision != engine::Precision::bf16 || o.batch_changes())
     return std::nullopt;
   const auto reason = native::why_bf16_changes_nothing(run, o.batch());
@@ -344,7 +345,7 @@ int train(const TrainFlags& train_flags, collective::Group* group, Output& outpu
   const JoinedGpus gpus = join_gpus(train_flags.ranks, options.device, options.ranks);
   if (!options.ranks.is_first()) return train_rank(options);
   native::Run run = native::open(options, Output::talk);
-  const auto reason = settle_precision(flags, run);
+  const auto reason = settle_precision_of_training(flags, run);
   if (reason) Output::talk(*reason);
   native::Result result;
   {

@@ -403,7 +403,8 @@ void Executor::backward(const Pass& pass, int member, const Update* update, Grad
         }
       });
       for (std::size_t i = begin; i < stage.end && pass.folds_slots && slot > 0; ++i) {
-        if (!program_.ops[i]->folds_slots()) fold_slot(pass, *program_.ops[i], slot + 1 < slots);
+        if (!program_.ops[i]->folds_own_slots())
+          fold_slot(pass, *program_.ops[i], slot + 1 < slots);
         told.did(program_.operation_of[i]);
       }
     });

@@ -166,7 +166,7 @@ class Op {
   // Whether the first part of a slot is stored and not added: no zeros are needed before it.
   virtual bool begins_slots() const { return false; }
   // Whether it adds a slot's last part to slot 0 itself, if the pass folds slots.
-  virtual bool folds_slots() const { return false; }
+  virtual bool folds_own_slots() const { return false; }
 
   // Whole operations; a barrier follows each phase.
   virtual int forward_phases() const { return 1; }

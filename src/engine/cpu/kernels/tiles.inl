@@ -100,8 +100,8 @@ class Fetch {
   std::int64_t step_;
 };
 
-// The same for where sums will be stored: rows that are often a page apart, which no prefetcher
-// foresees. To the L2 cache, since the lines of such rows displace one another from the L1 cache.
+// The same for where sums will be stored: rows that are often a page apart, which the
+// prefetcher misses. To the L2 cache, since the lines of such rows displace one another from the L1 cache.
 class FetchRows {
  public:
   FetchRows(const float* rows, std::int64_t stride, std::int64_t count, int units,

@@ -66,7 +66,7 @@ class ConvOnTiles final : public BlockwiseOp {
 
   bool makes_tiles() const override { return true; }
   bool begins_slots() const override { return true; }
-  bool folds_slots() const override { return true; }
+  bool folds_own_slots() const override { return true; }
 
   // A tiled input is read where it is, and tiled gradients are masked as they are taken.
   int forward_steps() const override { return in_->tiled ? 1 : 2; }

@@ -121,7 +121,7 @@ class Dropout final : public Op {
   void forward_rounded(const Pass& pass, std::int64_t sample, int thread, const float* x) const {
     const std::int64_t row = sample % tile_samples, n = in_->extent.floats();
     Bf16* y = pass.at<Bf16>(out_->value, sample - row, thread) + row * tile_channels;
-    // Its lines are a tile apart, which no prefetcher foresees: they come while numbers are drawn.
+    // Its lines are a tile apart, which the prefetcher misses: they come while numbers are drawn.
     for (std::int64_t i = 0; i < n; i += tile_channels) __builtin_prefetch(y + i * tile_samples);
     if (pass.training)
       pass.bf16->round_kept(x, keep(pass, sample, thread), scale_, n, y);

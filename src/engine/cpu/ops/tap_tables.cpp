@@ -176,7 +176,6 @@ class Tables {
   // So that pairs which share a place follow one another.
   void sort_place_pairs() {
     std::vector<std::int32_t> sorted(found_.size());
-    to_.place_pairs.clear();
     for (const auto& [pair, index] : found_) {
       sorted[static_cast<std::size_t>(index)] = narrow(std::ssize(to_.place_pairs) * tile_size);
       to_.place_pairs.push_back({narrow(pair.first), narrow(pair.second)});

@@ -149,6 +149,8 @@ struct TensorFloats {
   template <int count>
   struct Fragment {
     float term[terms][count];
+    // Integer arithmetic, since rounding to tf32 takes four instructions. A NaN is one in the second
+    // term, whatever the first becomes, and so is an infinity.
     __device__ void split() {
       if constexpr (terms == 2)
 #pragma unroll
@@ -302,11 +304,12 @@ struct Floats : Products {
   __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
 };
 
-// On the GPUs of data centres since Hopper three products of tf32 terms take less than half as long
-// as multiply-adds; on Ampere's and on those of workstations their tensor cores are too slow.
-// One type for host and device, which only the device's compiler looks into.
+// Only Hopper has code of its own; every other GPU runs that of 8.0, and on those of workstations
+// three products of terms would take longer than multiply-adds. multiplies_plainly in ops/tiles.h
+// says the same to the choice of tiles. One type for host and device, which only the device's
+// compiler looks into.
 struct FastestFloats {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
   using Products = TensorFloats<2>;
 #else
   using Products = PlainFloats;
