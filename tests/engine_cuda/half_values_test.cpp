@@ -111,9 +111,10 @@ void expect_a_skipped_update(const std::string& reader) {
   EXPECT_EQ(trainer->skipped_updates(), 1);
   EXPECT_EQ(trainer->loss_scale(), before / 2);
   const std::vector<Variable> after = trainer->variables();
-  for (std::size_t i = 0; i < after.size(); ++i)
-    if (after[i].parameter.trainable)
-      EXPECT_EQ(after[i].values, variables[i].values) << after[i].parameter.name;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (!after[i].parameter.trainable) continue;
+    EXPECT_EQ(after[i].values, variables[i].values) << after[i].parameter.name;
+  }
 }
 
 TEST(CudaHalfOverflow, InFrontOfANormalisationSkipsTheUpdate) {
