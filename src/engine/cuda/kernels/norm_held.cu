@@ -17,25 +17,29 @@ struct OneBlock {
 }  // namespace
 
 NormShares share_norm_held(const NormPass& n, bool backward, const Chip& chip) {
-  // Bytes of a block. With so few, more blocks only cost more latency; with so many, two kernels on
-  // all multiprocessors are faster.
+  // Bytes of a block. With so few, more blocks only cost more latency; with so many, or with so
+  // many on each multiprocessor, two kernels are faster.
   constexpr std::int64_t few = 8 * 1024, many = 32 * 1024, many_backward = 40 * 1024;
-  constexpr std::int64_t many_alone = 64 * 1024;
+  constexpr std::int64_t many_alone = 64 * 1024, many_together = 36 * 1024;
   const std::int64_t most_bytes = !chip.warpgroups ? many_alone : backward ? many_backward : many;
   const int most_blocks = chip.warpgroups ? most_norm_blocks() : 1;
   const int vectors = n.padded / 4;
-  // Memory is read in sectors of 32 bytes.
-  const bool half = n.input_terms.terms > 0 || (backward && n.gradient_terms.terms > 0);
+  const std::int64_t units = n.pooled ? n.rows / 4 : n.rows;
+  const auto bytes_of = [&](int columns) { return units * columns * held_bytes(n, backward); };
+  // Memory is read, and unless it is little, written in sectors of 32 bytes.
+  const bool reads_half = n.input_terms.terms > 0 || (backward && n.gradient_terms.terms > 0);
+  const bool writes_half = (backward ? n.input_gradient_terms : n.output_terms).terms > 0;
+  const bool half = reads_half || (writes_half && bytes_of(2) > few);
   NormShares s;
   while (s.columns < vectors && s.columns < (half ? 4 : 2)) s.columns *= 2;
   const int tiles = (vectors + s.columns - 1) / s.columns;
-  const std::int64_t bytes =
-      std::int64_t{n.pooled ? n.rows / 4 : n.rows} * s.columns * held_bytes(n, backward);
+  const std::int64_t bytes = bytes_of(s.columns);
   const auto too_few_blocks = [&] { return 4 * tiles * s.slices < 3 * chip.multiprocessors; };
   while (s.slices < most_blocks && bytes > few * s.slices &&
          (too_few_blocks() || bytes > most_bytes * s.slices))
     s.slices *= 2;
-  if (bytes > most_bytes * s.slices) s.slices = 0;
+  if (bytes > most_bytes * s.slices || bytes * tiles > many_together * chip.multiprocessors)
+    s.slices = 0;
   return s;
 }
 

@@ -176,6 +176,7 @@ struct GemmPart {
   // apart; `operands` is the kernel. shape.channels are padded to multiples of eight there;
   // by_channels has those of the tensors.
   Divider by_packed_channels;
+  int stage_depth;  // of one tap, with tma, where split_depth counts stages
   const std::uint16_t *packed_input, *packed_gradient;  // the gradient is that before pooling
   std::int64_t input_term, gradient_term, operand_term;
 };

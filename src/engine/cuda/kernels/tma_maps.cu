@@ -1,7 +1,7 @@
 #include "engine/cuda/kernels/loaders.cuh"
 #include "engine/cuda/kernels/tma_product.h"
 
-// Descriptions of operands for the tensor memory accelerator: lines of 128 bytes, swizzled as
+// Descriptions of operands for the tensor memory accelerator: lines of 128 or 64 bytes, swizzled as
 // wgmma.cuh reads them.
 namespace sweetspot::engine::cuda {
 namespace {
@@ -32,14 +32,14 @@ struct Maker {
     constexpr cuuint32_t every[5] = {1, 1, 1, 1, 1};
     return outcome(encode(&map, type, static_cast<cuuint32_t>(rank), const_cast<void*>(from),
                           extents, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                          CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                          swizzle(box[0]), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   }
-  // (channels, width, height, samples); the positions visited lie between the corners, which are
-  // relative to the first and to the last position of the image.
+  // Lines of channels of (channels, width, height, samples); the positions visited lie between the
+  // corners, which are relative to the first and to the last position of the image.
   cudaError_t patches(CUtensorMap& map, const void* from, const cuuint64_t (&extents)[4],
                       const int (&lower)[2], const int (&upper)[2], const ConvShape& strided,
-                      int rows) const {
+                      int line, int rows) const {
     static const auto encode =
         driver_function<decltype(&cuTensorMapEncodeIm2col)>("cuTensorMapEncodeIm2col");
     if (!encode) return cudaErrorNotSupported;
@@ -48,12 +48,15 @@ struct Maker {
     const cuuint32_t every[4] = {1, static_cast<cuuint32_t>(strided.stride_w),
                                  static_cast<cuuint32_t>(strided.stride_h), 1};
     return outcome(encode(&map, type, 4, const_cast<void*>(from), extents, strides, lower, upper,
-                          tma_depth, static_cast<cuuint32_t>(rows), every,
-                          CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                          static_cast<cuuint32_t>(line), static_cast<cuuint32_t>(rows), every,
+                          CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(line),
                           CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   }
 
  private:
+  static CUtensorMapSwizzle swizzle(std::int64_t line) {
+    return line == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+  }
   static void stride_bytes(int rank, const cuuint64_t* extents, cuuint64_t* strides) {
     cuuint64_t bytes = sizeof(std::uint16_t);
     for (int i = 0; i + 1 < rank; ++i) strides[i] = bytes *= extents[i];
@@ -99,13 +102,12 @@ bool tma_supports(const ConvShape& s, GemmKind kind, Math math) {
   if (s.stride_h > most_stride || s.stride_w > most_stride || s.kernel_h > most_taps ||
       s.kernel_w > most_taps)
     return false;
-  // A stage that is filled in part costs as much as a whole one: the threads' copies are faster.
-  const auto fills = [](int depth) { return depth % tma_depth == 0; };
-  if (kind == GemmKind::forward && (s.pool != 1 || !fills(s.channels))) return false;
-  if (kind == GemmKind::weights && 4 * s.channels < 3 * 64 * stages_of_tap(s.channels))
+  if (kind == GemmKind::forward && s.pool != 1) return false;
+  // A panel that is filled in part costs as much as a whole one: the threads' copies are faster.
+  if (kind == GemmKind::weights && 4 * s.channels < 3 * tma_panel * panels_of_tap(s.channels))
     return false;
   if (kind == GemmKind::data) {
-    if (s.stride_h * s.stride_w > most_tma_phases || !fills(s.filters)) return false;
+    if (s.stride_h * s.stride_w > most_tma_phases) return false;
     // Strides divide what the largest phase visits; its taps may lie before the first position.
     return s.kernel_h <= 100 && s.kernel_w <= 100;
   }
@@ -116,6 +118,7 @@ cudaError_t map_operands(TmaProduct& product, int columns, int terms, bool fp16)
   const GemmPart& p = product.part;
   const ConvShape& s = p.shape;
   const Maker make{fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16};
+  const int depth = p.stage_depth;
   product.flat = is_flat(s);
   const auto* kernel = static_cast<const std::uint16_t*>(p.operands);
   const std::int64_t taps = s.kernel_h * s.kernel_w;
@@ -126,9 +129,9 @@ cudaError_t map_operands(TmaProduct& product, int columns, int terms, bool fp16)
   const auto add = [&](cudaError_t e) { error = error == cudaSuccess ? e : error; };
   for (int t = 0; t < terms; ++t) {
     const auto matrix = [&](CUtensorMap& map, const std::uint16_t* from, std::int64_t width,
-                            std::int64_t height, int rows) {
+                            std::int64_t height, int line, int rows) {
       const cuuint64_t extents[2] = {wide(width), wide(height)};
-      const cuuint32_t box[2] = {tma_depth, static_cast<cuuint32_t>(rows)};
+      const cuuint32_t box[2] = {static_cast<cuuint32_t>(line), static_cast<cuuint32_t>(rows)};
       add(make.boxes(map, from, 2, extents, box));
     };
     const std::uint16_t* const patches = p.packed_input + t * p.input_term;
@@ -139,33 +142,34 @@ cudaError_t map_operands(TmaProduct& product, int columns, int terms, bool fp16)
         const Phase phase(p, i);
         if (phase.taps_y * phase.taps_x == 0) continue;  // nothing is read
         if (product.flat) {
-          matrix(map, slopes, s.filters, positions, packed_rows);
+          matrix(map, slopes, s.filters, positions, depth, packed_rows);
           continue;
         }
         const int width = static_cast<int>(p.by_in_w.divisor);
         const Corners at =
             gradient_corners(s, phase, width, static_cast<int>(p.by_in.divisor) / width);
         ConvShape whole{};  // without strides
-        add(make.patches(map, slopes, gradient, at.lower, at.upper, whole, packed_rows));
+        add(make.patches(map, slopes, gradient, at.lower, at.upper, whole, depth, packed_rows));
       }
       const cuuint64_t extents[3] = {wide(s.filters), wide(s.channels), wide(taps)};
-      const cuuint32_t box[3] = {tma_depth, static_cast<cuuint32_t>(columns), 1};
+      const cuuint32_t box[3] = {static_cast<cuuint32_t>(depth), static_cast<cuuint32_t>(columns),
+                                 1};
       add(make.boxes(product.right[t], kernel + t * p.operand_term, 3, extents, box));
       continue;
     }
     const bool forward = p.kind == GemmKind::forward;
-    const int rows = forward ? packed_rows : tma_depth;
+    const int line = forward ? depth : tma_panel, rows = forward ? packed_rows : depth;
     if (product.flat) {
-      matrix(product.left[t], patches, s.channels, positions, rows);
+      matrix(product.left[t], patches, s.channels, positions, line, rows);
     } else {
       const Corners at = input_corners(s);
-      add(make.patches(product.left[t], patches, input, at.lower, at.upper, s, rows));
+      add(make.patches(product.left[t], patches, input, at.lower, at.upper, s, line, rows));
     }
     if (forward)
-      matrix(product.right[t], kernel + t * p.operand_term, s.filters, taps * s.channels,
-             tma_depth);
+      matrix(product.right[t], kernel + t * p.operand_term, s.filters, taps * s.channels, tma_panel,
+             depth);
     else
-      matrix(product.right[t], slopes, s.filters, positions, tma_depth);
+      matrix(product.right[t], slopes, s.filters, positions, tma_panel, depth);
   }
   return error;
 }

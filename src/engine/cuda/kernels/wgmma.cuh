@@ -13,11 +13,15 @@ __device__ inline int swizzled(int line, int chunk) {
   return line * 128 + ((chunk ^ line % 8) << 4);
 }
 
+// Lines may have 64 bytes instead, of 32 of the depth: pairs of lines are swizzled, chunk index xor
+// pair modulo 4.
 constexpr int panel_bytes = 64 * 128;
-__device__ inline std::uint64_t operand_descriptor(std::uint32_t shared_address) {
-  constexpr std::uint64_t eight_lines = 1024;
-  return (std::uint64_t{shared_address} & 0x3ffff) >> 4 | std::uint64_t{panel_bytes >> 4} << 16 |
-         (eight_lines >> 4) << 32 | std::uint64_t{1} << 62;
+template <int line_bytes = 128, int panel = panel_bytes>
+__device__ std::uint64_t operand_descriptor(std::uint32_t shared_address) {
+  static_assert(line_bytes == 128 || line_bytes == 64);
+  constexpr std::uint64_t eight_lines = 8 * line_bytes, swizzle = line_bytes == 128 ? 1 : 2;
+  return (std::uint64_t{shared_address} & 0x3ffff) >> 4 | std::uint64_t{panel >> 4} << 16 |
+         (eight_lines >> 4) << 32 | swizzle << 62;
 }
 
 __device__ inline void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

@@ -56,7 +56,7 @@ class Norm final : public Op {
   bool rounds() const override { return out_->gradient_terms.fp16; }
   void forward(Pass& pass) const override {
     NormPass n = common(pass);
-    n.output = pass.at(out_->value), n.output_terms = out_->value_terms;
+    n.output = pass.at(out_->value);
     n.shares = held_.slices > 0 ? held_ : shares_;
     check(held_.slices > 0 ? launch_held(n, false, pass.stream) : launch_norm(n, pass.stream),
           "batch normalisation");
@@ -66,7 +66,6 @@ class Norm final : public Op {
     n.gradient = pass.at(out_->gradient);
     if (n.gradient_terms.fp16) n.state = pass.state;
     if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
-    n.input_gradient_terms = in_->gradient_terms;
     if (in_->gradient_sum_slices > 0) n.sums = pass.partials + in_->gradient_sums;
     n.gamma_gradient = partials_.gamma(pass), n.beta_gradient = partials_.beta(pass);
     n.shares = held_back_.slices > 0 ? held_back_ : shares_;
@@ -88,6 +87,7 @@ class Norm final : public Op {
     NormPass n{};
     n.rows = rows, n.padded = padded(), n.pooled = fusion_.pooled;
     n.input_terms = in_->value_terms, n.gradient_terms = out_->gradient_terms;
+    n.output_terms = out_->value_terms, n.input_gradient_terms = in_->gradient_terms;
     return n;
   }
   NormPass common(const Pass& pass) const {

@@ -229,6 +229,7 @@ class PackedProduct final : public ProductOp {
     part.tile = choice.tma ? TileKind::tma : TileKind::packed;
     part.tiles_m = choice.tiles_m(size), part.tiles_n = tiles(size.columns, choice.columns);
     part.splits = choice.splits, part.split_depth = choice.split_depth;
+    part.stage_depth = choice.stage_depth;
     part.clustered = choice.splits > 1 && !size.weights, part.state = pass.state;
     part.packed_input = packed_input(pass), part.input_term = input_term();
     part.packed_gradient = out_->gradient_terms.terms > 0 ? pass.at<std::uint16_t>(out_->gradient)

@@ -25,37 +25,54 @@ constexpr double bytes_a_clock = 2400;  // of the chip
 constexpr double cluster_clocks = 2500, cluster_bytes_a_clock = 25;
 constexpr double launch_clocks = 6000;
 
-// With copies by the tensor memory accelerator, operands of one term and of two; narrow tiles of
-// one term have two blocks on a multiprocessor.
+// With copies by the tensor memory accelerator, a stage of so much of the depth, operands of one
+// term or of two:
 struct TmaShape {
-  int columns;
-  double one_term, two_terms;
+  int terms, columns, stage_depth;
+  double stage_clocks;
+  int blocks() const { return tma_blocks(columns, terms, stage_depth); }
+  // A block alone on its multiprocessor ends while nothing else runs there.
+  double end_clocks() const {
+    return blocks() == 1 ? 3000 + 45.0 * columns : terms == 1 ? 2800 : 3500;
+  }
 };
 constexpr TmaShape tma_shapes[] = {
-    {256, 1030, 4400}, {192, 850, 3300}, {128, 690, 1640}, {96, 800, 1600}, {64, 510, 900}};
-int tma_blocks(int columns, Math math) { return columns <= 128 && math != Math::tf32 ? 2 : 1; }
-// A block alone on its multiprocessor ends while nothing else runs there.
-double tma_end_clocks(int columns, Math math) {
-  return tma_blocks(columns, math) > 1 ? 2800 : 3000 + 45.0 * columns;
+    {1, 256, tma_long, 1030},  {1, 192, tma_long, 850},   {1, 128, tma_long, 690},
+    {1, 96, tma_long, 800},    {1, 64, tma_long, 510},    {2, 256, tma_short, 1900},
+    {2, 192, tma_short, 1450}, {2, 128, tma_long, 1640},  {2, 96, tma_long, 1600},
+    {2, 64, tma_long, 900},    {2, 128, tma_short, 1000}, {2, 96, tma_short, 800},
+    {2, 64, tma_short, 560}};
+
+// Stages of a product, if each is filled; the last of a weight gradient need not be.
+std::int64_t copied_stages(const PackedSize& size, int stage_depth) {
+  const bool filled = size.weights || size.tap_depth % stage_depth == 0;
+  return filled ? size.taps * tiles(size.tap_depth, stage_depth) : 0;
 }
 
 std::int64_t blocks_of(const PackedSize& size, const PackedTiles& choice) {
   return std::int64_t{choice.tiles_m(size)} * tiles(size.columns, choice.columns) * size.phases;
 }
 
-// Of tiles whose stages and ends take so long.
-double clocks(const Chip& chip, const PackedSize& size, Math math, const PackedTiles& choice,
-              double stage_clocks, double end) {
+// How a kind of tile runs: the clocks of a stage and of its end, blocks on a multiprocessor, and
+// how much longer than its share one takes that is alone there and waits for its loads.
+struct TileSpeed {
+  double stage_clocks, end_clocks;
+  int together = 2;
+  double alone = 1.3;
+};
+double clocks(const Chip& chip, const PackedSize& size, const PackedTiles& choice,
+              const TileSpeed& speed) {
   const int stages = choice.tma ? choice.split_depth : tiles(choice.split_depth, packed_stage);
-  const double block = stages * stage_clocks + end;
+  const double block = stages * speed.stage_clocks + speed.end_clocks;
   const std::int64_t blocks = blocks_of(size, choice) * choice.splits;
-  const int together = choice.tma ? tma_blocks(choice.columns, math) : 2;
+  const int together = speed.together;
   const bool clustered = choice.splits > 1 && !size.weights;
   const std::int64_t at_once = clustered_at_once(chip, clustered ? choice.splits : 1, together);
   const std::int64_t rest = blocks % at_once;
-  // A block alone on its multiprocessor waits for its loads.
-  constexpr double alone = 1.3;
-  const double last = rest == 0 ? 0 : together == 1 ? 1 : rest <= chip.multiprocessors ? alone : 2;
+  const double last = rest == 0                      ? 0
+                      : together == 1                ? 1
+                      : rest <= chip.multiprocessors ? speed.alone
+                                                     : 2;
   const double all = (together * static_cast<double>(blocks / at_once) + last) * block;
   if (choice.splits == 1) return all;
   if (size.weights)  // which the update adds
@@ -65,8 +82,8 @@ double clocks(const Chip& chip, const PackedSize& size, Math math, const PackedT
 }
 
 // Tiles that take more than one round need no splits, and clusters would leave gaps.
-bool fits_clusters(const Chip& chip, const PackedSize& size, Math math, const PackedTiles& choice) {
-  const int together = choice.tma ? tma_blocks(choice.columns, math) : 2;
+bool fits_clusters(const Chip& chip, const PackedSize& size, const PackedTiles& choice,
+                   int together) {
   return clusters(choice.splits) && blocks_of(size, choice) * choice.splits <=
                                         clustered_at_once(chip, choice.splits, together);
 }
@@ -94,27 +111,33 @@ double share_of_taps(const ConvShape& s) {
 
 PackedTiles choose_packed_tiles(const Chip& chip, const PackedSize& size, Math math) {
   PackedTiles best;
-  const auto consider = [&](bool tma, int columns, double stage_clocks, double end) {
+  // `kind` has the columns and how they are copied. Stages of so much depth, in steps of `step`.
+  const auto consider = [&](const PackedTiles& kind, std::int64_t depth, int step, int least,
+                            const TileSpeed& speed) {
     const int most = size.weights ? 4 * chip.multiprocessors : most_cluster_blocks;
-    const std::int64_t depth = tma ? size.copied_stages : size.depth;
-    const int stage = tma ? 1 : packed_stage;
     for (int wanted = 1; wanted <= most; wanted += wanted < 8 ? 1 : wanted / 8) {
-      PackedTiles now{tma, columns};
-      now.split_depth = tiles(tiles(depth, wanted), stage) * stage;
+      PackedTiles now = kind;
+      now.split_depth = tiles(tiles(depth, wanted), step) * step;
       now.splits = tiles(depth, now.split_depth);
-      if (now.splits > 1 && now.split_depth < 4 * stage) break;
-      if (!size.weights && now.splits > 1 && !fits_clusters(chip, size, math, now)) continue;
-      now.clocks = clocks(chip, size, math, now, stage_clocks, end);
+      if (now.splits > 1 && now.split_depth < least) break;
+      if (!size.weights && now.splits > 1 && !fits_clusters(chip, size, now, speed.together))
+        continue;
+      now.clocks = clocks(chip, size, now, speed);
       if (best.clocks == 0 || now.clocks < best.clocks) best = now;
     }
   };
+  constexpr int least_depth = 256;  // of a split
   for (const auto& [columns, stage_clocks] : packed_shapes)
-    consider(false, columns, stage_clocks * times(math) * (size.weights ? across : 1),
-             end_clocks(columns));
-  if (size.copied_stages > 0)
-    for (const auto& [columns, one_term, two_terms] : tma_shapes)
-      consider(true, columns, math == Math::tf32 ? two_terms : one_term,
-               tma_end_clocks(columns, math));
+    consider({.columns = columns}, size.depth, packed_stage, least_depth,
+             {stage_clocks * times(math) * (size.weights ? across : 1), end_clocks(columns)});
+  for (const TmaShape& shape : tma_shapes) {
+    const std::int64_t stages = copied_stages(size, shape.stage_depth);
+    if (shape.terms != packed_terms(math) || stages == 0) continue;
+    TileSpeed speed{shape.stage_clocks, shape.end_clocks(), shape.blocks()};
+    if (shape.stage_depth == tma_short) speed.alone = 1.75;
+    consider({.tma = true, .columns = shape.columns, .stage_depth = shape.stage_depth}, stages, 1,
+             least_depth / shape.stage_depth, speed);
+  }
   return best;
 }
 
@@ -126,14 +149,15 @@ PackedSizes::PackedSizes(const ConvShape& s, std::int64_t count, Math math) {
   data = {{count * phases.height * phases.width, s.channels,
            phases.taps_y * phases.taps_x * s.filters, is_dense, phases.count}};
   weights = {{s.depth(), s.filters, positions, is_dense, 1, true}};
-  if (tma_supports(s, GemmKind::forward, math))
-    forward.copied_rows = positions, forward.copied_stages = s.taps() * stages_of_tap(s.channels);
-  if (tma_supports(s, GemmKind::data, math))
-    data.copied_rows = data.rows,
-    data.copied_stages = phases.taps_y * phases.taps_x * stages_of_tap(s.filters);
-  if (tma_supports(s, GemmKind::weights, math))
-    weights.copied_rows = std::int64_t{s.taps()} * stages_of_tap(s.channels) * tma_depth,
-    weights.copied_stages = tiles(positions, tma_depth);
+  const auto copy = [&](PackedSize& size, GemmKind kind, std::int64_t rows, std::int64_t taps,
+                        std::int64_t tap_depth) {
+    if (tma_supports(s, kind, math))
+      size.copied_rows = rows, size.taps = taps, size.tap_depth = tap_depth;
+  };
+  copy(forward, GemmKind::forward, positions, s.taps(), s.channels);
+  copy(data, GemmKind::data, data.rows, std::int64_t{phases.taps_y} * phases.taps_x, s.filters);
+  copy(weights, GemmKind::weights, std::int64_t{s.taps()} * panels_of_tap(s.channels) * tma_panel,
+       1, positions);
 }
 
 ConvShape packed_shape(ConvShape shape) {

@@ -7,12 +7,13 @@
 namespace sweetspot::engine::cuda {
 
 struct PackedSize : ProductSize {
-  // What the tensor memory accelerator copies: rows, and stages of the depth; none if it cannot.
-  std::int64_t copied_rows = 0, copied_stages = 0;
+  // What the tensor memory accelerator copies: rows, and the depth of each of so many taps; none if
+  // it cannot.
+  std::int64_t copied_rows = 0, taps = 0, tap_depth = 0;
 };
 struct PackedTiles {
   bool tma = false;  // the tensor memory accelerator copies them; split_depth counts stages
-  int columns = 128, splits = 1, split_depth = 1;
+  int columns = 128, splits = 1, split_depth = 1, stage_depth = 0;
   double clocks = 0;  // expected cost
   int tiles_m(const PackedSize& size) const {
     return tiles(tma ? size.copied_rows : size.rows, packed_rows);
