@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/grid_stride.cuh"
 #include "engine/cuda/kernels/launch.h"
@@ -32,13 +34,10 @@ __host__ __device__ std::int64_t eights_of(const Packing& job) {
   return job.rows * (job.packed / 8);
 }
 
-__global__ void __launch_bounds__(pack_threads) pack_kernel(const __grid_constant__ Packings p) {
-  wait_for_predecessor();
-  const std::int64_t first = eights_of(p.each[0]), all = first + eights_of(p.each[1]);
-  for (std::int64_t i = std::int64_t{blockIdx.x} * pack_threads + threadIdx.x; i < all;
-       i += std::int64_t{gridDim.x} * pack_threads) {
-    const Packing& job = p.each[i >= first];
-    const std::int64_t eight = i >= first ? i - first : i;
+__device__ void pack(const Packings& p, const Packing& job) {
+  const std::int64_t all = eights_of(job);
+  for (std::int64_t eight = std::int64_t{blockIdx.x} * pack_threads + threadIdx.x; eight < all;
+       eight += std::int64_t{gridDim.x} * pack_threads) {
     std::int64_t from = eight * 8;
     bool left = true, right = true;
     if (job.width < job.packed) {
@@ -51,6 +50,13 @@ __global__ void __launch_bounds__(pack_threads) pack_kernel(const __grid_constan
                 left ? load4(job.from + from) : float4{},
                 right ? load4(job.from + from + 4) : float4{});
   }
+}
+
+// Weights are older than the predecessor, and all that read their last copy has ended.
+__global__ void __launch_bounds__(pack_threads) pack_kernel(const __grid_constant__ Packings p) {
+  pack(p, p.kernel);
+  wait_for_predecessor();
+  pack(p, p.input);
 }
 
 // A block has up to 32 groups of eight columns, and its threads iterate over the rows of its slice.
@@ -176,7 +182,7 @@ __global__ void __launch_bounds__(pack_threads) finish_kernel(const __grid_const
 }  // namespace
 
 cudaError_t launch_packing(const Packings& p, cudaStream_t stream) {
-  const std::int64_t eights = eights_of(p.each[0]) + eights_of(p.each[1]);
+  const std::int64_t eights = std::max(eights_of(p.input), eights_of(p.kernel));
   constexpr std::int64_t most = 16384;  // blocks
   const std::int64_t blocks = (eights + pack_threads - 1) / pack_threads;
   return launch(pack_kernel, static_cast<int>(blocks < most ? blocks : most), pack_threads, 0,

@@ -13,9 +13,8 @@ struct Packing {
   int width, packed;  // a multiple of four, of eight
   Divider by_packed;  // eighths of a row
 };
-constexpr int most_packings = 2;
 struct Packings {
-  Packing each[most_packings];  // unused ones have no rows
+  Packing input, kernel;  // either may have no rows
   int terms;
   bool fp16;
 };

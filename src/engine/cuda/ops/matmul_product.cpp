@@ -191,13 +191,12 @@ class MatmulProduct final : public ProductOp {
           from, to, rows, 0, width, width, Divider(static_cast<std::uint32_t>(width / 8))};
     };
     if (in_->value_terms.terms == 0)
-      p.each[0] = flat(pass.at(in_->value), packed_input(pass), rows_of(shape_, pass.count),
-                       shape_.channels);
+      p.input = flat(pass.at(in_->value), packed_input(pass), rows_of(shape_, pass.count),
+                     shape_.channels);
     if (!weights_.operands)
-      p.each[1] = flat(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_),
-                       shape_.channels, shape_.filters);
-    if (p.each[0].rows + p.each[1].rows > 0)
-      check(launch_packing(p, pass.stream), "packing operands");
+      p.kernel = flat(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_),
+                      shape_.channels, shape_.filters);
+    if (p.input.rows + p.kernel.rows > 0) check(launch_packing(p, pass.stream), "packing operands");
   }
 
   void finish(const Pass& pass) const {

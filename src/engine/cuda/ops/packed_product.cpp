@@ -195,15 +195,14 @@ class PackedProduct final : public ProductOp {
           from, to, rows, term, width, packed, Divider(static_cast<std::uint32_t>(packed / 8))};
     };
     if (in_->value_terms.terms == 0)
-      p.each[0] = pack(pass.at(in_->value), packed_input(pass),
-                       std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(),
-                       channels_, shape_.channels);
+      p.input = pack(pass.at(in_->value), packed_input(pass),
+                     std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(), channels_,
+                     shape_.channels);
     if (with_kernel && !cached_)
-      p.each[1] =
+      p.kernel =
           pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
                kernel_term(), channels_ * shape_.filters, shape_.channels * shape_.filters);
-    if (p.each[0].rows + p.each[1].rows > 0)
-      check(launch_packing(p, pass.stream), "packing operands");
+    if (p.input.rows + p.kernel.rows > 0) check(launch_packing(p, pass.stream), "packing operands");
   }
   void pack_gradient(const Pass& pass) const {
     const GemmPart part = product_part(shape_, pass.count);
