@@ -23,7 +23,7 @@ constexpr const char* wide = R"({"class_name": "Sequential", "config": {"name": 
   {"class_name": "Dense", "config": {"name": "e", "units": 10, "activation": "softmax"}}]}})";
 
 // One whose filters fill no tile; one whose weights are read in the longest pieces, behind one that
-// needs no input gradient.
+// needs no input gradient; one that is barely large enough.
 constexpr const char* very_wide[] = {
     R"({"class_name": "Sequential", "config": {"name": "very-wide", "layers": [
     {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30]}},
@@ -35,7 +35,11 @@ constexpr const char* very_wide[] = {
     {"class_name": "Dense", "config": {"name": "a", "units": 2200, "activation": "relu"}},
     {"class_name": "Dropout", "config": {"name": "b", "rate": 0.4}},
     {"class_name": "Dense", "config": {"name": "c", "units": 2048, "activation": "tanh", "use_bias": false}},
-    {"class_name": "Dense", "config": {"name": "d", "units": 10, "activation": "softmax"}}]}})"};
+    {"class_name": "Dense", "config": {"name": "d", "units": 10, "activation": "softmax"}}]}})",
+    R"({"class_name": "Sequential", "config": {"name": "barely", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1030]}},
+    {"class_name": "Dense", "config": {"name": "a", "units": 1020, "activation": "relu"}},
+    {"class_name": "Dense", "config": {"name": "b", "units": 10, "activation": "softmax"}}]}})"};
 
 // A network whose steps sum all gradients before they update anything: they have a penalty, too
 // small to matter.

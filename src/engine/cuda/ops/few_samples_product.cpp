@@ -40,9 +40,11 @@ class ThinProduct final : public ProductOp {
     partials_.floats =
         std::int64_t{shape_.channels} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     partials_.offset = planner.claim_partials(partials_.floats);
-    // Fewer stay in the cache until the update reads them.
+    // Gradients of fewer weights stay in the cache until the update reads them, and that runs
+    // beside the rest of the backward pass, if there is any.
     constexpr std::int64_t very_many = 1 << 22;
-    partials_.in_place = partials_.floats >= very_many && !weights_.operands;
+    partials_.in_place =
+        (!wants_input_gradient || partials_.floats >= very_many) && !weights_.operands;
     if (partials_.in_place) update_.claim(planner, shape_, wants_input_gradient);
     if (weights_.operands)
       partials_.operands = *weights_.operands,
