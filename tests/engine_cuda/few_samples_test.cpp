@@ -1,3 +1,5 @@
+#include "engine/cuda/kernels/few_samples.h"
+
 #include <gtest/gtest.h>
 
 #include "engine/cpu/cpu.h"
@@ -19,6 +21,46 @@ constexpr const char* wide = R"({"class_name": "Sequential", "config": {"name": 
   {"class_name": "Dense", "config": {"name": "c", "units": 1500, "activation": "tanh", "use_bias": false}},
   {"class_name": "Dense", "config": {"name": "d", "units": 797, "activation": "linear"}},
   {"class_name": "Dense", "config": {"name": "e", "units": 10, "activation": "softmax"}}]}})";
+
+// One whose filters fill no tile; one whose weights are read in the longest pieces, behind one that
+// needs no input gradient; one that is barely large enough.
+constexpr const char* very_wide[] = {
+    R"({"class_name": "Sequential", "config": {"name": "very-wide", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30]}},
+    {"class_name": "Dense", "config": {"name": "a", "units": 2061, "activation": "relu"}},
+    {"class_name": "Dense", "config": {"name": "b", "units": 2090, "activation": "relu"}},
+    {"class_name": "Dense", "config": {"name": "c", "units": 10, "activation": "softmax"}}]}})",
+    R"({"class_name": "Sequential", "config": {"name": "long-pieces", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1100]}},
+    {"class_name": "Dense", "config": {"name": "a", "units": 2200, "activation": "relu"}},
+    {"class_name": "Dropout", "config": {"name": "b", "rate": 0.4}},
+    {"class_name": "Dense", "config": {"name": "c", "units": 2048, "activation": "tanh", "use_bias": false}},
+    {"class_name": "Dense", "config": {"name": "d", "units": 10, "activation": "softmax"}}]}})",
+    R"({"class_name": "Sequential", "config": {"name": "barely", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1030]}},
+    {"class_name": "Dense", "config": {"name": "a", "units": 1020, "activation": "relu"}},
+    {"class_name": "Dense", "config": {"name": "b", "units": 10, "activation": "softmax"}}]}})"};
+
+// A network whose steps sum all gradients before they update anything: they have a penalty, too
+// small to matter.
+model::Network summing_first(model::Network network) {
+  std::get<model::Dense>(network.layers.back().kind).kernel_regularizer.l2 = 1e-12;
+  return network;
+}
+
+// What some steps over a batch add to the variables.
+std::vector<Variable> learned(const model::Network& network, const cuda::Options& options,
+                              std::int64_t size, std::int64_t micro_batch) {
+  const auto trainer = cuda::make_trainer(network, options);
+  const std::vector<Variable> before = trainer->variables();
+  const GoldenBatch batch(network, true, size, 0);
+  for (int step = 0; step < 3; ++step) trainer->step(batch.view(), micro_batch);
+  std::vector<Variable> after = trainer->variables();
+  for (std::size_t p = 0; p < after.size(); ++p)
+    for (std::size_t i = 0; i < after[p].values.size(); ++i)
+      after[p].values[i] -= before[p].values[i];
+  return after;
+}
 
 int thin(const Plan& plan) { return operations_with("few samples", plan); }
 
@@ -49,29 +91,31 @@ TEST_P(CudaThin, ProductsHaveTheCpusGradients) {
 
 TEST_P(CudaThin, ProductsTrainTheSameBitForBitInThePlannedMemory) {
   expect_the_same_bit_for_bit(network, options, 16, false);
+  for (const char* const json : very_wide)
+    for (const std::int64_t size : {4, 16})
+      expect_the_same_bit_for_bit(model::read_keras(json, "very-wide"), options, size, false);
 }
 
 // So many weights that a step over a whole batch updates them where it computes their gradient; one
-// in parts sums gradients first.
+// with a penalty sums gradients first. Adam turns the rounding of a small gradient into whole
+// steps.
 TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
-  const model::Network very_wide = model::read_keras(
-      R"({"class_name": "Sequential", "config": {"name": "very-wide", "layers": [
-      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30]}},
-      {"class_name": "Dense", "config": {"name": "a", "units": 2061, "activation": "relu"}},
-      {"class_name": "Dense", "config": {"name": "b", "units": 2090, "activation": "relu"}},
-      {"class_name": "Dense", "config": {"name": "c", "units": 10, "activation": "softmax"}}]}})",
-      "very-wide");
-  for (const Optimizer::Kind kind :
-       {Optimizer::Kind::sgd, Optimizer::Kind::momentum, Optimizer::Kind::adam}) {
-    options.trainer.optimizer.kind = kind;
-    for (const std::int64_t size : {3, 11}) {
-      SCOPED_TRACE(size);
-      const auto at_once = cuda::make_trainer(very_wide, options),
-                 in_parts = cuda::make_trainer(very_wide, options);
-      const GoldenBatch batch(very_wide, true, size, 0);
-      for (int step = 0; step < 3; ++step)
-        at_once->step(batch.view(), size), in_parts->step(batch.view(), size - 1);
-      expect_near(at_once->variables(), in_parts->variables(), 5e-3);
+  struct Case {
+    std::int64_t size, micro_batch;
+    Optimizer::Kind kind;
+  };
+  for (const char* const json : very_wide) {
+    const model::Network in_place = model::read_keras(json, "very-wide");
+    SCOPED_TRACE(in_place.name);
+    for (const Case& made :
+         {Case{1, 1, Optimizer::Kind::sgd}, Case{3, 16, Optimizer::Kind::sgd},
+          Case{4, 4, Optimizer::Kind::adam}, Case{5, 5, Optimizer::Kind::momentum},
+          Case{11, 11, Optimizer::Kind::adam}, Case{16, 16, Optimizer::Kind::sgd}}) {
+      SCOPED_TRACE(made.size);
+      options.trainer.optimizer.kind = made.kind;
+      expect_near(learned(in_place, options, made.size, made.micro_batch),
+                  learned(summing_first(in_place), options, made.size, made.micro_batch),
+                  made.kind == Optimizer::Kind::adam ? 5e-2 : 2e-3);
     }
   }
 }
@@ -110,7 +154,7 @@ TEST(CudaThinLossScale, SkipsAnUpdateBeforeTheEnd) {
   }
 }
 
-// With so many that cuBLASLt computes the other products of sixteen samples.
+// With so many that cuBLASLt computes the products of sixteen samples, if it does not update.
 TEST_P(CudaThin, UpdatesInPlaceBesideCublasLt) {
   const model::Network huge = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "huge", "layers": [
@@ -123,12 +167,10 @@ TEST_P(CudaThin, UpdatesInPlaceBesideCublasLt) {
   if (operations_with("cuBLASLt", *cuda::plan(huge, options, 16, false)) == 0)
     GTEST_SKIP() << "cuBLASLt is not used here";
   options.trainer.optimizer.kind = Optimizer::Kind::sgd;  // Adam turns rounding into whole steps
-  const auto at_once = cuda::make_trainer(huge, options),
-             in_parts = cuda::make_trainer(huge, options);
-  const GoldenBatch batch(huge, true, 16, 0);
-  for (int step = 0; step < 3; ++step)
-    at_once->step(batch.view(), 16), in_parts->step(batch.view(), 15);
-  expect_near(at_once->variables(), in_parts->variables(), 5e-2);
+  for (const std::int64_t size : {16, 9})                 // the second fills no tile
+    expect_near(learned(huge, options, size, 16), learned(summing_first(huge), options, size, 16),
+                5e-2);
+  expect_the_same_bit_for_bit(huge, options, 16, false);
 }
 
 TEST(CudaThinPlan, BeginsWhereWeightsAreManyAndSamplesFew) {
@@ -137,6 +179,29 @@ TEST(CudaThinPlan, BeginsWhereWeightsAreManyAndSamplesFew) {
   EXPECT_EQ(thin(*cuda::plan(network, {}, 16, false)), 3);
   EXPECT_EQ(thin(*cuda::plan(network, {}, 17, false)), 0);
   EXPECT_EQ(thin(*cuda::plan(model::load_network("paper-cnn"), {}, 1, false)), 0);
+}
+
+// Every filter is in one split, none of which is empty.
+TEST(CudaThinPlan, DividesUpdatesIntoWideTilesThatFillTheChip) {
+  const auto tiles = [](int inputs, int filters, std::int64_t samples) {
+    cuda::ConvShape shape;
+    shape.channels = inputs, shape.filters = filters;
+    return cuda::thin_update_tiles(shape, samples, cuda::Chip{});
+  };
+  for (const int inputs : {64, 1032, 4096, 100'000})
+    for (const int filters : {8, 128, 136, 1024, 1104, 2096, 4096})
+      for (const std::int64_t samples : {1, 4, 5, 16}) {
+        const cuda::ThinUpdateTiles t = tiles(inputs, filters, samples);
+        EXPECT_GE(t.samples, samples);
+        EXPECT_GE(t.tiles * cuda::thin_update_rows(t.samples), inputs);
+        EXPECT_GE(t.splits * t.columns, filters);
+        EXPECT_LT((t.splits - 1) * t.columns, filters);
+        EXPECT_TRUE(t.columns == 128 || t.tiles * t.splits >= 2 * cuda::Chip{}.multiprocessors);
+      }
+  EXPECT_EQ(tiles(4096, 4096, 1).columns, 1024);
+  EXPECT_EQ(tiles(4096, 4096, 16).columns, 512);
+  EXPECT_EQ(tiles(2064, 2096, 4).columns, 256);  // wider ones would be emptier
+  EXPECT_EQ(tiles(1032, 1024, 4).columns, 128);  // and here too few
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaThin,

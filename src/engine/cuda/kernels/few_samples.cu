@@ -11,13 +11,30 @@ namespace {
 constexpr int warps = block_threads / 32;
 constexpr int x_pitch = thin_most_samples + 4;  // of an input's samples in shared memory
 
-// The gradient after ReLU and dropout, by the codes; zero beyond the samples and filters.
+// The gradients of the four filters from n on after ReLU and dropout, by the codes: of this many
+// samples, `step` apart; zero beyond the samples and filters. All loads are in flight together:
+// none depends on a branch.
+template <int samples>
+__device__ void load_gradients(const GemmPart& p, int first, int step, int n,
+                               float4 (&g)[samples]) {
+  const auto real = [&](int i) { return first + i * step < p.count && n < p.shape.filters; };
+  const auto place = [&](int i) {
+    return real(i) ? static_cast<std::int64_t>(first + i * step) * p.shape.filters + n : 0;
+  };
+  uchar4 codes[samples] = {};
+#pragma unroll
+  for (int i = 0; i < samples; ++i) g[i] = load4(p.gradient + place(i));
+  if (p.code)
+#pragma unroll
+    for (int i = 0; i < samples; ++i)
+      codes[i] = *reinterpret_cast<const uchar4*>(p.code + place(i));
+#pragma unroll
+  for (int i = 0; i < samples; ++i) g[i] = real(i) ? let_through(g[i], codes[i]) : float4{};
+}
 __device__ float4 gradient4(const GemmPart& p, int sample, int n) {
-  if (sample >= p.count || n >= p.shape.filters) return {};
-  const std::int64_t at = static_cast<std::int64_t>(sample) * p.shape.filters + n;
-  float4 g = load4(p.gradient + at);
-  if (p.code) g = let_through(g, *reinterpret_cast<const uchar4*>(p.code + at));
-  return g;
+  float4 g[1];
+  load_gradients(p, sample, 0, n, g);
+  return g[0];
 }
 
 // A block has 32 filters and a split of the depth, of which its warps have parts: eight lanes share
@@ -86,28 +103,14 @@ __global__ void __launch_bounds__(block_threads, 2)
   finish_plain<true>(p, sample, 0, filter + 2, high);
 }
 
-// Adds what a block's lanes and the splits have of the input gradient, and stores it.
-template <int samples, int rows>
-__device__ void finish_thin_data(const GemmPart& p, int tile, int split,
-                                 const float (&sums)[rows][samples], float* shared) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  __syncthreads();
-#pragma unroll
-  for (int r = 0; r < rows; ++r)
-#pragma unroll
-    for (int s = 0; s < samples; ++s) {
-      float sum = sums[r][s];
-#pragma unroll
-      for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
-      if (lane == 0) shared[s * thin_inputs + warp * rows + r] = sum;
-    }
-  __syncthreads();
-  constexpr int holders = samples * thin_inputs / 4;
-  float4 v[1] = {};
-  if (threadIdx.x < holders) v[0] = load4(shared + threadIdx.x * 4);
+// The input gradient of a tile of inputs: the block's first threads hold its sums (sample, input),
+// which are added to those of the other splits and stored.
+template <int samples, int inputs>
+__device__ void finish_thin_data(const GemmPart& p, int tile, int split, float4 (&v)[1]) {
+  constexpr int vectors = inputs / 4, holders = samples * vectors;
+  static_assert(holders <= block_threads);
   if (p.splits > 1 && !gather_splits<1, holders>(p, tile, split, v)) return;
-  const int sample = threadIdx.x / (thin_inputs / 4);
-  const int k = tile * thin_inputs + threadIdx.x % (thin_inputs / 4) * 4;
+  const int sample = threadIdx.x / vectors, k = tile * inputs + threadIdx.x % vectors * 4;
   if (threadIdx.x < holders && sample < p.count && k < p.shape.channels)
     store4(p.input_gradient + static_cast<std::int64_t>(sample) * p.shape.channels + k,
            v[0] * p.scale);
@@ -154,7 +157,20 @@ __device__ void thin_data(const GemmPart& p, int block, float* shared) {
         }
       }
   }
-  finish_thin_data(p, tile, split, sums, shared);
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int s = 0; s < samples; ++s) {
+      float sum = sums[r][s];
+#pragma unroll
+      for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+      if (lane == 0) shared[s * thin_inputs + warp * rows + r] = sum;
+    }
+  __syncthreads();
+  float4 v[1] = {};
+  if (threadIdx.x < samples * thin_inputs / 4) v[0] = load4(shared + threadIdx.x * 4);
+  finish_thin_data<samples, thin_inputs>(p, tile, split, v);
 }
 
 // The whole weight gradient: a lane has four filters' gradients of all samples, a block thin_rows
@@ -167,178 +183,189 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   wait_for_predecessor();
   load_inputs<samples, x_pitch, block_threads>(p, k0, thin_rows, shared);
   float4 g[samples];
-#pragma unroll
-  for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
+  load_gradients(p, 0, 1, n, g);
   __syncthreads();
   if (n >= p.shape.filters) return;
   store_weight_gradient<samples, x_pitch, thin_rows, warps>(p, k0, n, g, shared);
 }
 
+// Sixteen bytes, or zeros, into shared memory, in groups; `left` groups may still be on their way.
+__device__ void copy16(float4* to, const float* from, bool real) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+               "l"(from), "r"(real ? 16 : 0)
+               : "memory");
+}
+__device__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int left>
+__device__ void wait_for_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+template <int samples>
+struct UpdateMemory {
+  static constexpr int rows = thin_update_rows(samples), columns = thin_most_columns(samples);
+  static constexpr int at_once = 2, stages = 2;
+  static constexpr bool holds_gradients = samples > 4;
+  float4 copies[stages][at_once][3][block_threads];  // each thread has its own
+  float inputs[rows * x_pitch];                      // (input, sample)
+  float sums[columns / 128][samples][rows + 4];      // of the input's gradient, of each warp
+  float gradients[holds_gradients ? samples : 1][holds_gradients ? columns : 4];
+};
+
 // The gradients of all samples at this thread's four filters: in registers, or, of more samples, in
-// shared memory, so that registers are left for the loads in flight.
+// shared memory, where the threads with the same filters put a part of the samples each.
 template <int samples>
 struct ThinGradients {
-  static constexpr bool in_registers = samples <= 4;
-  static constexpr int floats = in_registers ? 0 : samples * thin_columns;
-  float4 own[in_registers ? samples : 1];
-  float* shared;  // (sample, filter)
+  using Memory = UpdateMemory<samples>;
+  float4 own[Memory::holds_gradients ? 1 : samples];
+  const float* shared = nullptr;
 
-  __device__ ThinGradients(const GemmPart& p, int tile_n, float* to) : shared(to) {
-    const int n = tile_n * thin_columns + threadIdx.x % 32 * 4;
-    if constexpr (in_registers) {
+  __device__ ThinGradients(const GemmPart& p, int n, int column, int group, int groups,
+                           Memory& memory) {
+    if constexpr (Memory::holds_gradients) {
+      constexpr int most = samples / (warps / (Memory::columns / 128));
+      float4 g[most];
+      load_gradients(p, group, groups, n, g);
 #pragma unroll
-      for (int s = 0; s < samples; ++s) own[s] = gradient4(p, s, n);
+      for (int i = 0; i < most; ++i)
+        if (const int s = group + i * groups; s < samples)
+          store4(memory.gradients[s] + column, g[i]);
+      shared = memory.gradients[0] + column;
     } else {
-      for (int s = threadIdx.x / 32; s < samples; s += warps)
-        store4(shared + s * thin_columns + threadIdx.x % 32 * 4, gradient4(p, s, n));
+      load_gradients(p, 0, 1, n, own);
     }
   }
   __device__ float4 at(int s) const {
-    if constexpr (in_registers) return own[s];
-    return load4(shared + s * thin_columns + threadIdx.x % 32 * 4);
+    if constexpr (Memory::holds_gradients) return load4(shared + s * Memory::columns);
+    return own[s];
   }
 };
 
-// Each weight and its moments are in registers once. Nothing else writes what is updated, and it is
-// older than the predecessor.
-template <int samples>
-__global__ void __launch_bounds__(block_threads, 3)
+struct StepScale {
+  Rates rate;
+  float unscale;
+  bool skips;  // in fp16: all gradients that may overflow are older, and one has
+  StepScale() = default;
+  __device__ explicit StepScale(const InPlaceUpdate& u)
+      : rate(*u.state),
+        unscale(u.scaled ? __ldcg(&u.state->unscale) : 1.f),
+        skips(u.scaled && __ldcg(&u.state->bad)) {}
+};
+
+// The update of the weights and, with `data`, the input gradient from the same weights, each of
+// which is read once for both. A block has a tile of the inputs and a split of the filters, of
+// `split_depth` columns: groups of threads as wide as the split have a row each, so that weights
+// and moments are read and written in pieces of up to 4 KiB. A thread copies its own vectors of the
+// next rows into shared memory, which takes no registers and needs no barrier, while it computes
+// with these. Nothing else writes what is updated, and it is older than the predecessor.
+template <int samples, bool data>
+__global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
     thin_update_kernel(const __grid_constant__ ThinUpdate t) {
+  using Memory = UpdateMemory<samples>;
+  constexpr int rows = Memory::rows, at_once = Memory::at_once, stages = Memory::stages;
   extern __shared__ __align__(16) float shared[];
-  constexpr int at_once = 2;
+  Memory& memory = *reinterpret_cast<Memory*>(shared);
   const GemmPart& p = t.part;
   const InPlaceUpdate& u = t.update;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int tile_k = blockIdx.x / p.tiles_n, tile_n = blockIdx.x - tile_k * p.tiles_n;
-  const int k0 = tile_k * thin_rows, n = tile_n * thin_columns + lane * 4;
-  const bool real = n < p.shape.filters;
-  const auto place = [&](int row) { return static_cast<std::int64_t>(row) * p.shape.filters + n; };
-  const auto fetch = [&](std::int64_t at, float4& w, float4& m, float4& v) {
-    w = load4(u.weights + at);
-    if (u.mean) m = load4(u.mean + at);
-    if (u.square) v = load4(u.square + at);
+  const int tile = blockIdx.x / p.splits, split = blockIdx.x - tile * p.splits;
+  const int warps_of_row = p.split_depth / 128, groups = warps / warps_of_row;
+  const int group = warp / warps_of_row, warp_of_row = warp - group * warps_of_row;
+  const int column = warp_of_row * 128 + lane * 4, n = split * p.split_depth + column;
+  const int k0 = tile * rows;
+  const auto inside = [&](int row) { return n < p.shape.filters && k0 + row < p.shape.channels; };
+  const auto place = [&](int row) {
+    return static_cast<std::int64_t>(k0 + row) * p.shape.filters + n;
   };
-  float4 w[at_once] = {}, m[at_once] = {}, v[at_once] = {};
-  const auto inside = [&](int row) {
-    return real && row < thin_rows && k0 + row < p.shape.channels;
-  };
-  const auto fetch_from = [&](int from) {
+  const auto fetch = [&](int from, int stage) {
+    if (from < rows)
 #pragma unroll
-    for (int i = 0; i < at_once; ++i)
-      if (const int row = from + i * warps; inside(row)) fetch(place(k0 + row), w[i], m[i], v[i]);
+      for (int i = 0; i < at_once; ++i) {
+        const bool real = inside(from + i * groups);
+        const std::int64_t at = real ? place(from + i * groups) : 0;
+        float4* const to = &memory.copies[stage][i][0][threadIdx.x];
+        copy16(to, u.weights + at, real);
+        if (u.mean) copy16(to + block_threads, u.mean + at, real);
+        if (u.square) copy16(to + 2 * block_threads, u.square + at, real);
+      }
+    end_group();
   };
-  fetch_from(warp);
+#pragma unroll
+  for (int stage = 0; stage < stages; ++stage) fetch(group + stage * at_once * groups, stage);
   wait_for_predecessor();
-  load_inputs<samples, x_pitch, block_threads>(p, k0, thin_rows, shared);
-  const ThinGradients<samples> g(p, tile_n, shared + thin_rows * x_pitch);
-  const Rates rate(*u.state);
-  const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
-  // In fp16: all gradients that may overflow are older, and one has.
-  if (u.scaled && __ldcg(&u.state->bad)) return;
-  const auto settle = [&](std::int64_t at, float4 gradient, float4 weight, float4 mean,
-                          float4 square) {
-    store4(u.weights + at, updated(u.rule, rate, weight, gradient * unscale, mean, square));
-    if (u.mean) store4(u.mean + at, mean);
-    if (u.square) store4(u.square + at, square);
-  };
+  // Read once per block: every warp's reads would queue for one line of the L2 cache.
+  __shared__ StepScale of_block;
+  if (threadIdx.x == block_threads - 1) of_block = StepScale(u);
+  load_inputs<samples, x_pitch, block_threads>(p, k0, rows, memory.inputs);
+  const ThinGradients<samples> g(p, n, column, group, groups, memory);
   __syncthreads();
-  for (int from = warp; from < thin_rows; from += warps * at_once) {
-    if (from != warp) fetch_from(from);
-    float4 sum[at_once] = {};
+  const StepScale step = of_block;
+  // The moments are not read again in this step, unlike the weights: they leave the L2 cache first.
+  const auto settle = [&](std::int64_t at, float4 gradient, float4 w, float4 m, float4 v) {
+    if (step.skips) return;
+    store4(u.weights + at, updated(u.rule, step.rate, w, gradient * step.unscale, m, v));
+    if (u.mean) __stcs(reinterpret_cast<float4*>(u.mean + at), m);
+    if (u.square) __stcs(reinterpret_cast<float4*>(u.square + at), v);
+  };
+#pragma unroll 1
+  for (int from = group, stage = 0; from < rows; from += at_once * groups, stage ^= 1) {
+    wait_for_groups<stages - 1>();
+    const float4* const own = &memory.copies[stage][0][0][threadIdx.x];
+    float4 w[at_once], m[at_once], v[at_once], gradient[at_once] = {};
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) w[i] = own[i * 3 * block_threads];
+    float sums[at_once * samples];  // (row, sample)
 #pragma unroll
     for (int s = 0; s < samples; s += 4) {
       float4 x[at_once];
 #pragma unroll
-      for (int i = 0; i < at_once; ++i) x[i] = load4(shared + (from + i * warps) * x_pitch + s);
+      for (int i = 0; i < at_once; ++i)
+        x[i] = load4(memory.inputs + (from + i * groups) * x_pitch + s);
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const float4 gradient = g.at(s + e);
+        const float4 of_sample = g.at(s + e);
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) add_product(sum[i], gradient, of4(x[i], e));
+        for (int i = 0; i < at_once; ++i) {
+          add_product(gradient[i], of_sample, of4(x[i], e));
+          if (data) sums[i * samples + s + e] = dot(w[i], of_sample);
+        }
       }
     }
+    if constexpr (data) {
+      constexpr int sharing = 32 / (at_once * samples);  // lanes that have the same sum
+      const float sum = sum_over_lanes(sums);
+      const int row = from + lane / sharing / samples * groups, s = lane / sharing % samples;
+      if (lane % sharing == 0) memory.sums[warp_of_row][s][row] = sum;
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      m[i] = u.mean ? own[(i * 3 + 1) * block_threads] : float4{};
+      v[i] = u.square ? own[(i * 3 + 2) * block_threads] : float4{};
+    }
+    fetch(from + stages * at_once * groups, stage);
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      if (const int row = from + i * warps; inside(row))
-        settle(place(k0 + row), sum[i], w[i], m[i], v[i]);
+      if (const int row = from + i * groups; inside(row))
+        settle(place(row), gradient[i], w[i], m[i], v[i]);
   }
-  if (!real) return;
-  if (tile_k == 0 && warp == 0 && p.bias) {
+  if (tile == 0 && group == 0 && p.bias && n < p.shape.filters) {
     float4 sum{};
 #pragma unroll
     for (int s = 0; s < samples; ++s) sum = sum + g.at(s);
-    fetch(place(p.shape.channels), w[0], m[0], v[0]);
-    settle(place(p.shape.channels), sum, w[0], m[0], v[0]);
+    const std::int64_t at = place(p.shape.channels);
+    settle(at, sum, load4(u.weights + at), u.mean ? load4(u.mean + at) : float4{},
+           u.square ? load4(u.square + at) : float4{});
   }
-}
-
-// The input gradient and the update of the same weights, each of which is read once for both. More
-// samples would leave too few registers for loads in flight.
-template <int samples>
-__global__ void __launch_bounds__(block_threads, 2)
-    thin_data_update_kernel(const __grid_constant__ ThinUpdate t) {
-  constexpr int rows = thin_inputs / warps;
-  extern __shared__ __align__(16) float shared[];
-  const GemmPart& p = t.part;
-  const InPlaceUpdate& u = t.update;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int split = blockIdx.x / p.tiles_n, tile = blockIdx.x - split * p.tiles_n;
-  const int k0 = tile * thin_inputs + warp * rows;
-  const int begin = split * p.split_depth, end = min(begin + p.split_depth, p.shape.filters);
-  const auto place = [&](int k, int n) {
-    return static_cast<std::int64_t>(k) * p.shape.filters + n;
-  };
-  float4 w[rows] = {}, m[rows] = {}, v[rows] = {};
-  const auto fetch = [&](int r, int k, int n) {
-    w[r] = load4(u.weights + place(k, n));
-    if (u.mean) m[r] = load4(u.mean + place(k, n));
-    if (u.square) v[r] = load4(u.square + place(k, n));
-  };
-  const auto fetch_rows = [&](int n) {
-#pragma unroll
-    for (int r = 0; r < rows; ++r)
-      if (n < end && k0 + r < p.shape.channels) fetch(r, k0 + r, n);
-  };
-  fetch_rows(begin + lane * 4);
-  wait_for_predecessor();
-  load_inputs<samples, x_pitch, block_threads>(p, tile * thin_inputs, thin_inputs, shared);
-  const Rates rate(*u.state);
-  const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
-  // In fp16: all gradients that may overflow are older, and one has.
-  const bool skips = u.scaled && __ldcg(&u.state->bad);
-  const auto settle = [&](int r, int k, int n, float4 gradient) {
-    if (skips) return;
-    store4(u.weights + place(k, n), updated(u.rule, rate, w[r], gradient * unscale, m[r], v[r]));
-    if (u.mean) store4(u.mean + place(k, n), m[r]);
-    if (u.square) store4(u.square + place(k, n), v[r]);
-  };
-  __syncthreads();
-  const bool has_bias = tile == 0 && warp == 0 && p.bias;
-  float sums[rows][samples] = {};
-  for (int n = begin + lane * 4; n < end; n += 128) {
-    float4 gradients[rows] = {}, bias_gradient{};
-#pragma unroll
-    for (int s = 0; s < samples; ++s) {
-      const float4 g = gradient4(p, s, n);
-      bias_gradient = bias_gradient + g;
-#pragma unroll
-      for (int r = 0; r < rows; ++r) {
-        float& sum = sums[r][s];
-        sum = fmaf(w[r].x, g.x, sum), sum = fmaf(w[r].y, g.y, sum);
-        sum = fmaf(w[r].z, g.z, sum), sum = fmaf(w[r].w, g.w, sum);
-        add_product(gradients[r], g, shared[(warp * rows + r) * x_pitch + s]);
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < rows; ++r)
-      if (k0 + r < p.shape.channels) settle(r, k0 + r, n, gradients[r]);
-    if (has_bias) {
-      fetch(0, p.shape.channels, n);
-      settle(0, p.shape.channels, n, bias_gradient);
-    }
-    fetch_rows(n + 128);
+  if constexpr (data) {
+    __syncthreads();
+    float4 v[1] = {};
+    constexpr int vectors = rows / 4;
+    if (threadIdx.x < samples * vectors)
+      for (int i = 0; i < warps_of_row; ++i)
+        v[0] = v[0] + load4(memory.sums[i][threadIdx.x / vectors] + threadIdx.x % vectors * 4);
+    finish_thin_data<samples, rows>(p, tile, split, v);
   }
-  finish_thin_data(p, tile, split, sums, shared);
 }
 
 template <int samples>
@@ -371,25 +398,39 @@ cudaError_t launch_backward(const GemmParts& parts, cudaStream_t stream) {
                 block_threads, bytes, stream, parts);
 }
 
+template <int samples, bool data>
+cudaError_t launch_in_place(const ThinUpdate& t, cudaStream_t stream) {
+  constexpr int bytes = sizeof(UpdateMemory<samples>);
+  static const cudaError_t allowed = allow_shared_memory(thin_update_kernel<samples, data>, bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(thin_update_kernel<samples, data>, t.part.tiles_n * t.part.splits, block_threads,
+                bytes, stream, t);
+}
 template <int samples>
 cudaError_t launch_in_place(const ThinUpdate& t, cudaStream_t stream) {
-  const GemmPart& p = t.part;
-  const int blocks = p.tiles_n * ((p.shape.channels + thin_rows - 1) / thin_rows);
-  constexpr int floats = thin_rows * x_pitch + ThinGradients<samples>::floats;
-  return launch(thin_update_kernel<samples>, blocks, block_threads, 4 * floats, stream, t);
+  return t.part.input_gradient ? launch_in_place<samples, true>(t, stream)
+                               : launch_in_place<samples, false>(t, stream);
 }
 
 }  // namespace
 
-cudaError_t launch_thin_data_update(const ThinUpdate& t, cudaStream_t stream) {
-  constexpr int floats = thin_inputs * x_pitch;
-  static_assert(floats >= thin_fused_samples * thin_inputs);
-  return launch(thin_data_update_kernel<thin_fused_samples>, t.part.tiles_n * t.part.splits,
-                block_threads, 4 * floats, stream, t);
+ThinUpdateTiles thin_update_tiles(const ConvShape& shape, std::int64_t samples, const Chip& chip) {
+  const auto tiles = [](int size, int tile) { return (size + tile - 1) / tile; };
+  constexpr int least = 128;  // a warp has as many
+  ThinUpdateTiles found;
+  found.samples = samples <= 4 ? 4 : thin_most_samples;
+  found.tiles = tiles(shape.channels, thin_update_rows(found.samples));
+  for (found.columns = thin_most_columns(found.samples);; found.columns /= 2) {
+    found.splits = tiles(shape.filters, found.columns);
+    const bool full = 8 * found.splits * found.columns <= 9 * shape.filters;
+    const bool many = found.tiles * found.splits >= 2 * chip.multiprocessors;
+    if ((full && many) || found.columns == least) return found;
+  }
 }
+
 cudaError_t launch_thin_update(const ThinUpdate& t, cudaStream_t stream) {
-  return t.part.count <= 4 ? launch_in_place<4>(t, stream)
-                           : launch_in_place<thin_most_samples>(t, stream);
+  return t.samples <= 4 ? launch_in_place<4>(t, stream)
+                        : launch_in_place<thin_most_samples>(t, stream);
 }
 cudaError_t launch_thin_forward(const GemmPart& part, cudaStream_t stream) {
   return part.count <= 4 ? launch_forward<4>(part, stream)

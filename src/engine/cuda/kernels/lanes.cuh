@@ -13,6 +13,9 @@ __device__ inline void add_product(float4& sum, float4 w, float x) {
   sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
 }
+__device__ inline float dot(float4 a, float4 b) {
+  return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, a.x * b.x)));
+}
 // Zero where ReLU or dropout lets no gradient through, by the codes of values without pooling.
 __device__ inline float4 let_through(float4 g, uchar4 code) {
   return {code.x ? 0.f : g.x, code.y ? 0.f : g.y, code.z ? 0.f : g.z, code.w ? 0.f : g.w};
@@ -57,6 +60,23 @@ __device__ void halve(T (&v)[n], bool upper, int mask, T (&to)[n / 2]) {
   for (int i = 0; i < n / 2; ++i) {
     const T mine = upper ? v[n / 2 + i] : v[i], other = upper ? v[i] : v[n / 2 + i];
     to[i] = added(mine, shuffled(other, mask));
+  }
+}
+
+// Adds each of `n` values over the warp's lanes: lane i has the sum of value i / (32 / n). Of 32
+// values this takes 31 exchanges, not five for each.
+template <int mask = 16, int n>
+__device__ float sum_over_lanes(float (&v)[n]) {
+  if constexpr (mask == 0) {
+    static_assert(n == 1);
+    return v[0];
+  } else if constexpr (n == 1) {
+    float both[1] = {v[0] + shuffled(v[0], mask)};
+    return sum_over_lanes<mask / 2>(both);
+  } else {
+    float half[n / 2];
+    halve<n>(v, threadIdx.x & mask, mask, half);
+    return sum_over_lanes<mask / 2>(half);
   }
 }
 

@@ -6,6 +6,7 @@ namespace sweetspot::engine::cuda {
 
 struct Rates {
   float learning, adam;
+  Rates() = default;
   __device__ explicit Rates(const StepState& s)
       : learning(__ldcg(&s.learning_rate)), adam(__ldcg(&s.adam_rate)) {}
 };

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/ops/product.h"
+#include "engine/cuda/ops/thin_update.h"
 #include "engine/cuda/ops/tiles.h"
 
 namespace sweetspot::engine::cuda {
@@ -40,9 +40,12 @@ class ThinProduct final : public ProductOp {
     partials_.floats =
         std::int64_t{shape_.channels} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     partials_.offset = planner.claim_partials(partials_.floats);
-    // Fewer stay in the cache until the update reads them.
+    // Gradients of fewer weights stay in the cache until the update reads them, and that runs
+    // beside the rest of the backward pass, if there is any.
     constexpr std::int64_t very_many = 1 << 22;
-    partials_.in_place = partials_.floats >= very_many && !weights_.operands;
+    partials_.in_place =
+        (!wants_input_gradient || partials_.floats >= very_many) && !weights_.operands;
+    if (partials_.in_place) update_.claim(planner, shape_, wants_input_gradient);
     if (weights_.operands)
       partials_.operands = *weights_.operands,
       partials_.operand_count = std::int64_t{shape_.channels} * shape_.filters;
@@ -64,26 +67,21 @@ class ThinProduct final : public ProductOp {
   void backward(Pass& pass) const override {
     pass.flush();
     undo_function(pass);
+    if (partials_.in_place && pass.in_place.weights) {
+      GemmPart part = common(pass, {});
+      if (wants_input_gradient) add_input_gradient(part, pass);
+      update_.run(part, weights_.kernel, pass);
+      return;
+    }
     GemmParts parts{};
     if (wants_input_gradient) {
       parts.data = common(pass, data_);
-      parts.data.kind = GemmKind::data, parts.data.scale = in_->gradient_scale;
-      parts.data.input_gradient = pass.at(in_->gradient);
+      parts.data.kind = GemmKind::data;
+      add_input_gradient(parts.data, pass);
       parts.data_blocks = data_.tiles * data_.splits;
     }
     GemmPart weights = common(pass, {tiles(shape_.filters, thin_columns)});
     weights.kind = GemmKind::weights;
-    if (partials_.in_place && pass.in_place.weights) {
-      const InPlaceUpdate update = pass.in_place.from(weights_.kernel);
-      if (wants_input_gradient && pass.count <= thin_fused_samples) {
-        check(launch_thin_data_update({parts.data, update}, pass.stream), "an update");
-        return;
-      }
-      parts.weights[0].count = pass.count;  // selects the kernel
-      if (parts.data_blocks) check(launch_thin_backward(parts, pass.stream), "a matrix product");
-      check(launch_thin_update({weights, update}, pass.stream), "an update");
-      return;
-    }
     weights.partials = pass.partials + partials_.offset;
     parts.weights[0] = weights;
     parts.weight_blocks[0] = weights.tiles_n * tiles(shape_.channels, thin_rows);
@@ -121,6 +119,9 @@ class ThinProduct final : public ProductOp {
     part.state = pass.state;
     return part;
   }
+  void add_input_gradient(GemmPart& part, const Pass& pass) const {
+    part.input_gradient = pass.at(in_->gradient), part.scale = in_->gradient_scale;
+  }
 
   ConvShape shape_;
   bool relu_;
@@ -130,6 +131,7 @@ class ThinProduct final : public ProductOp {
   core::Bytes code_ = 0;
   bool coded_ = false;
   PartialGradients partials_;
+  ThinUpdatePass update_;
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/matmul.h"
 #include "engine/cuda/ops/packed_tiles.h"
 #include "engine/cuda/ops/product.h"
+#include "engine/cuda/ops/thin_update.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -78,10 +78,11 @@ class MatmulProduct final : public ProductOp {
     if (weights_.operands)
       kernel_partials_.operands = *weights_.operands,
       kernel_partials_.operand_count = kernel_floats();
-    // With few samples a product of its own for the weight gradient costs more than the update does
-    // with it.
+    // With few samples products of their own for the gradients cost more than the update does with
+    // them.
     kernel_partials_.in_place = dense(shape_) && planner.micro_batch() <= thin_most_samples &&
                                 !packed_ && !weights_.operands;
+    if (kernel_partials_.in_place) update_.claim(planner, shape_, wants_input_gradient);
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(
         rows_of(shape_, planner.micro_batch()) / rows_each, 1, 4 * planner.chip().multiprocessors));
@@ -127,6 +128,7 @@ class MatmulProduct final : public ProductOp {
 
   void backward(Pass& pass) const override {
     pass.flush();
+    if (kernel_partials_.in_place && pass.in_place.weights) return update_in_place(pass);
     const void* gradient = pass.at(out_->gradient);
     if (out_->gradient_terms.terms == 0 && (packed_ || coded_ || weights_.bias)) {
       route(pass);
@@ -140,7 +142,6 @@ class MatmulProduct final : public ProductOp {
       m.to_bf16 = in_->gradient_terms.terms > 0;
       run(m);
     }
-    if (kernel_partials_.in_place && pass.in_place.weights) return update_in_place(pass);
     const Aside aside(pass);
     m = common(pass);
     m.rows = shape_.channels, m.columns = shape_.filters;
@@ -214,12 +215,12 @@ class MatmulProduct final : public ProductOp {
 
   void update_in_place(const Pass& pass) const {
     GemmPart part = product_part(shape_, pass.count);
-    part.tiles_n = tiles(shape_.filters, thin_columns);
     part.input = pass.at(in_->value), part.gradient = pass.at(out_->gradient);
     part.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
-    check(launch_thin_update({part, pass.in_place.from(weights_.kernel)}, pass.stream),
-          "an update");
+    if (wants_input_gradient)
+      part.input_gradient = pass.at(in_->gradient), part.scale = in_->gradient_scale;
+    update_.run(part, weights_.kernel, pass);
   }
 
   // The gradient after ReLU and dropout, and the bias's.
@@ -247,6 +248,7 @@ class MatmulProduct final : public ProductOp {
   core::Bytes kernel_ = 0, code_ = 0;
   int slices_ = 1;
   PartialGradients kernel_partials_, bias_partials_;
+  ThinUpdatePass update_;
 };
 
 }  // namespace
