@@ -118,10 +118,9 @@ class Compiler {
     layer_ = *next;
     return fused;
   }
-  // sigmoid(0) ≠ 0, but the channel padding must stay zero.
-  bool takes_function(ProductOp& product, model::Activation activation, const Tensor& out) {
-    const bool known = activation == model::Activation::tanh ||
-                       (activation == model::Activation::sigmoid && out.channels == out.pitch);
+  static bool takes_function(ProductOp& product, model::Activation activation) {
+    const bool known =
+        activation == model::Activation::tanh || activation == model::Activation::sigmoid;
     if (!known || !product.takes_function()) return false;
     product.function = function_of(activation);
     return true;
@@ -210,7 +209,7 @@ class Compiler {
     auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
     if (training() && first_conv_ && first_conv_->out() == current_)
       product->merge(*first_conv_, program_.micro_batch), merging_ = product.get();
-    const bool taken = takes_function(*product, conv.activation, *out);
+    const bool taken = takes_function(*product, conv.activation);
     push_product(std::move(product));
     if (!taken) add_activation(conv.activation);
   }
@@ -248,7 +247,7 @@ class Compiler {
     const bool relu = takes_relu(network_, layer_, dense.activation);
     const auto dropout = takes_dropout(dense.activation, *out);
     auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
-    const bool taken = takes_function(*product, dense.activation, *out);
+    const bool taken = takes_function(*product, dense.activation);
     push_product(std::move(product));
     if (!taken) add_activation(dense.activation);
   }

@@ -39,7 +39,11 @@ __device__ void store_outputs(const FewChannels& p, int m, int n, float4 v) {
     blocked = {v.x == 0, v.y == 0, v.z == 0, v.w == 0};
   }
   if constexpr (special) {
-    v = each(v, [&](float e) { return activated(p.function, e); });
+    if (p.function != Function::linear)
+      v = {n < p.outputs ? activated(p.function, v.x) : 0.f,
+           n + 1 < p.outputs ? activated(p.function, v.y) : 0.f,
+           n + 2 < p.outputs ? activated(p.function, v.z) : 0.f,
+           n + 3 < p.outputs ? activated(p.function, v.w) : 0.f};
     if (p.dropout.threshold) drop(p, m, n, v, blocked);
     store_value4(p.value, p.value_terms, at, v);
   } else {

@@ -13,7 +13,8 @@ struct FewChannels {
   int filter_lanes, filter_tiles;  // eight filters per thread, this many threads per block
   bool fp32;                       // no operand is rounded
   bool relu;
-  Function function;  // or another one
+  Function function;  // or another one,
+  int outputs;        // of these filters; the others are padding, which stays zero
   const float *input, *weights, *bias;
   float* value;
   ValueTerms value_terms;

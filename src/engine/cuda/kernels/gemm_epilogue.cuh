@@ -75,7 +75,8 @@ __device__ void finish_plain(const GemmPart& p, int sample, int at, int n, float
   std::uint8_t code[2] = {0, 0};
   if (p.bias) v[0] += p.bias[n], v[1] += p.bias[n + 1];
   if (special && p.function != Function::linear)
-    v[0] = activated(p.function, v[0]), v[1] = activated(p.function, v[1]);
+#pragma unroll
+    for (int e = 0; e < 2; ++e) v[e] = n + e < p.outputs ? activated(p.function, v[e]) : 0.f;
   finish_element<special>(p, sample, at, n, v, code, dropout);
 }
 
@@ -121,7 +122,7 @@ __device__ void finish_four(const GemmPart& p, int row, int f, float4 bias, floa
   if (special && p.function != Function::linear) {
     float y[4] = {v[0], v[1], v[2], v[3]};
 #pragma unroll 1  // less code to fetch
-    for (int e = 0; e < 4; ++e) y[e] = activated(p.function, y[e]);
+    for (int e = 0; e < 4; ++e) y[e] = f + e < p.outputs ? activated(p.function, y[e]) : 0.f;
 #pragma unroll
     for (int e = 0; e < 4; ++e) v[e] = y[e];
   }

@@ -147,6 +147,7 @@ struct GemmPart {
   int count;  // samples
   bool relu;
   Function function;        // of the output, if there is neither ReLU nor dropout
+  int outputs;              // the filters that have it; the others are padding, which stays zero
   Function input_function;  // of the input: its gradient passes through it
   float scale;              // of the input's gradient: its dropout's
   const float* input;       // (count, in_h, in_w, channels)

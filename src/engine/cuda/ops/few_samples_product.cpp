@@ -58,7 +58,8 @@ class ThinProduct final : public ProductOp {
   void forward(Pass& pass) const override {
     GemmPart part = common(pass, forward_);
     part.kind = GemmKind::forward;
-    part.relu = relu_, part.function = function, part.value = pass.at(out_->value);
+    part.relu = relu_, part.function = function, part.outputs = out_->channels;
+    part.value = pass.at(out_->value);
     if (!pass.training) part.code = nullptr;
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
     check(launch_thin_forward(part, pass.stream), "a matrix product");

@@ -112,7 +112,8 @@ class PackedProduct final : public ProductOp {
     pack(pass, true);
     GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count, pass.math).forward);
     part.kind = GemmKind::forward, part.phases = 1;
-    part.relu = relu_, part.function = function, part.value = pass.at(out_->value);
+    part.relu = relu_, part.function = function, part.outputs = out_->channels;
+    part.value = pass.at(out_->value);
     part.value_terms = out_->value_terms;
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     part.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;

@@ -41,7 +41,7 @@ constexpr TmaShape tma_shapes[] = {
     {1, 96, tma_long, 800},    {1, 64, tma_long, 510},    {2, 256, tma_short, 1900},
     {2, 192, tma_short, 1450}, {2, 128, tma_long, 1640},  {2, 96, tma_long, 1600},
     {2, 64, tma_long, 900},    {2, 128, tma_short, 1000}, {2, 96, tma_short, 800},
-    {2, 64, tma_short, 560}};
+    {2, 64, tma_short, 600}};
 
 // Stages of a product, if each is filled; the last of a weight gradient need not be.
 std::int64_t copied_stages(const PackedSize& size, int stage_depth) {

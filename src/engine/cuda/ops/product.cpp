@@ -419,7 +419,7 @@ class Product final : public ProductOp {
 
   GemmPart common(const Pass& pass) const {
     GemmPart part = product_part(shape_, pass.count);
-    part.relu = relu_, part.function = function;
+    part.relu = relu_, part.function = function, part.outputs = out_->channels;
     part.input = pass.at(in_->value), part.value = pass.at(out_->value);
     part.value_terms = out_->value_terms;
     part.weights = pass.weights + weights_.kernel;
@@ -505,7 +505,7 @@ bool runs_few_channels(const Chip& chip, const ConvShape& shape, const Tensor& i
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass) {
   FewChannels few = few_channels_part(shape, in.channels, pass.count);
-  few.relu = relu, few.fp32 = pass.math == Math::fp32;
+  few.relu = relu, few.fp32 = pass.math == Math::fp32, few.outputs = out.channels;
   few.input = pass.at(in.value), few.value = pass.at(out.value);
   few.value_terms = out.value_terms;
   few.weights = pass.weights + weights.kernel;

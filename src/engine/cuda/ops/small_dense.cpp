@@ -55,7 +55,7 @@ class SmallDenseOp final : public ProductOp {
 
   void forward(Pass& pass) const override {
     SmallDense d = common(pass);
-    d.part.relu = relu_, d.part.function = function;
+    d.part.relu = relu_, d.part.function = function, d.part.outputs = out_->channels;
     if (dropout_) d.part.dropout = dropout_mask(*dropout_, out_->channels, pass);
     check(launch_small_dense(d, pass.stream), "a matrix product");
   }
