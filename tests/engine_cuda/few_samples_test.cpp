@@ -193,7 +193,7 @@ TEST(CudaThinPlan, DividesUpdatesIntoWideTilesThatFillTheChip) {
       for (const std::int64_t samples : {1, 4, 5, 16}) {
         const cuda::ThinUpdateTiles t = tiles(inputs, filters, samples);
         EXPECT_GE(t.samples, samples);
-        EXPECT_GE(t.tiles * cuda::thin_update_rows, inputs);
+        EXPECT_GE(t.tiles * cuda::thin_update_rows(t.samples), inputs);
         EXPECT_GE(t.splits * t.columns, filters);
         EXPECT_LT((t.splits - 1) * t.columns, filters);
         EXPECT_TRUE(t.columns == 128 || t.tiles * t.splits >= 2 * cuda::Chip{}.multiprocessors);

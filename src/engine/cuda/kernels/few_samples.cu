@@ -11,14 +11,15 @@ namespace {
 constexpr int warps = block_threads / 32;
 constexpr int x_pitch = thin_most_samples + 4;  // of an input's samples in shared memory
 
-// The gradients of the four filters from n on after ReLU and dropout, by the codes, of this many
-// samples; zero beyond the samples and filters. All loads are in flight together: none depends on a
-// branch.
+// The gradients of the four filters from n on after ReLU and dropout, by the codes: of this many
+// samples, `step` apart; zero beyond the samples and filters. All loads are in flight together:
+// none depends on a branch.
 template <int samples>
-__device__ void load_gradients(const GemmPart& p, int n, float4 (&g)[samples], int first = 0) {
-  const auto real = [&](int i) { return first + i < p.count && n < p.shape.filters; };
+__device__ void load_gradients(const GemmPart& p, int first, int step, int n,
+                               float4 (&g)[samples]) {
+  const auto real = [&](int i) { return first + i * step < p.count && n < p.shape.filters; };
   const auto place = [&](int i) {
-    return real(i) ? static_cast<std::int64_t>(first + i) * p.shape.filters + n : 0;
+    return real(i) ? static_cast<std::int64_t>(first + i * step) * p.shape.filters + n : 0;
   };
   uchar4 codes[samples] = {};
 #pragma unroll
@@ -32,7 +33,7 @@ __device__ void load_gradients(const GemmPart& p, int n, float4 (&g)[samples], i
 }
 __device__ float4 gradient4(const GemmPart& p, int sample, int n) {
   float4 g[1];
-  load_gradients(p, n, g, sample);
+  load_gradients(p, sample, 0, n, g);
   return g[0];
 }
 
@@ -182,7 +183,7 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   wait_for_predecessor();
   load_inputs<samples, x_pitch, block_threads>(p, k0, thin_rows, shared);
   float4 g[samples];
-  load_gradients(p, n, g);
+  load_gradients(p, 0, 1, n, g);
   __syncthreads();
   if (n >= p.shape.filters) return;
   store_weight_gradient<samples, x_pitch, thin_rows, warps>(p, k0, n, g, shared);
@@ -203,12 +204,42 @@ __device__ void wait_for_groups() {
 
 template <int samples>
 struct UpdateMemory {
-  static constexpr int rows = thin_update_rows;
-  // Rows that a thread computes together, and copies ahead.
-  static constexpr int at_once = samples > 4 ? 1 : 2, stages = 4 / at_once;
-  float4 copies[stages][at_once][3][block_threads];        // each thread has its own
-  float inputs[rows * x_pitch];                            // (input, sample)
-  float sums[thin_most_columns / 128][samples][rows + 4];  // of the input's gradient, of each warp
+  static constexpr int rows = thin_update_rows(samples), columns = thin_most_columns(samples);
+  static constexpr int at_once = 2, stages = 2;
+  static constexpr bool holds_gradients = samples > 4;
+  float4 copies[stages][at_once][3][block_threads];  // each thread has its own
+  float inputs[rows * x_pitch];                      // (input, sample)
+  float sums[columns / 128][samples][rows + 4];      // of the input's gradient, of each warp
+  float gradients[holds_gradients ? samples : 1][holds_gradients ? columns : 4];
+};
+
+// The gradients of all samples at this thread's four filters: in registers, or, of more samples, in
+// shared memory, where the threads with the same filters put a part of the samples each.
+template <int samples>
+struct ThinGradients {
+  using Memory = UpdateMemory<samples>;
+  float4 own[Memory::holds_gradients ? 1 : samples];
+  const float* shared = nullptr;
+
+  __device__ ThinGradients(const GemmPart& p, int n, int column, int group, int groups,
+                           Memory& memory) {
+    if constexpr (Memory::holds_gradients) {
+      constexpr int most = samples / (warps / (Memory::columns / 128));
+      float4 g[most];
+      load_gradients(p, group, groups, n, g);
+#pragma unroll
+      for (int i = 0; i < most; ++i)
+        if (const int s = group + i * groups; s < samples)
+          store4(memory.gradients[s] + column, g[i]);
+      shared = memory.gradients[0] + column;
+    } else {
+      load_gradients(p, 0, 1, n, own);
+    }
+  }
+  __device__ float4 at(int s) const {
+    if constexpr (Memory::holds_gradients) return load4(shared + s * Memory::columns);
+    return own[s];
+  }
 };
 
 struct StepScale {
@@ -267,8 +298,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
   __shared__ StepScale of_block;
   if (threadIdx.x == block_threads - 1) of_block = StepScale(u);
   load_inputs<samples, x_pitch, block_threads>(p, k0, rows, memory.inputs);
-  float4 g[samples];
-  load_gradients(p, n, g);
+  const ThinGradients<samples> g(p, n, column, group, groups, memory);
   __syncthreads();
   const StepScale step = of_block;
   // The moments are not read again in this step, unlike the weights: they leave the L2 cache first.
@@ -279,7 +309,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
     if (u.square) __stcs(reinterpret_cast<float4*>(u.square + at), v);
   };
 #pragma unroll 1
-  for (int from = group, stage = 0; from < rows; from += at_once * groups) {
+  for (int from = group, stage = 0; from < rows; from += at_once * groups, stage ^= 1) {
     wait_for_groups<stages - 1>();
     const float4* const own = &memory.copies[stage][0][0][threadIdx.x];
     float4 w[at_once], m[at_once], v[at_once], gradient[at_once] = {};
@@ -293,12 +323,14 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
       for (int i = 0; i < at_once; ++i)
         x[i] = load4(memory.inputs + (from + i * groups) * x_pitch + s);
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
+      for (int e = 0; e < 4; ++e) {
+        const float4 of_sample = g.at(s + e);
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
-          add_product(gradient[i], g[s + e], of4(x[i], e));
-          if (data) sums[i * samples + s + e] = dot(w[i], g[s + e]);
+          add_product(gradient[i], of_sample, of4(x[i], e));
+          if (data) sums[i * samples + s + e] = dot(w[i], of_sample);
         }
+      }
     }
     if constexpr (data) {
       constexpr int sharing = 32 / (at_once * samples);  // lanes that have the same sum
@@ -312,7 +344,6 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
       v[i] = u.square ? own[(i * 3 + 2) * block_threads] : float4{};
     }
     fetch(from + stages * at_once * groups, stage);
-    stage = stage + 1 < stages ? stage + 1 : 0;
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
       if (const int row = from + i * groups; inside(row))
@@ -321,7 +352,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
   if (tile == 0 && group == 0 && p.bias && n < p.shape.filters) {
     float4 sum{};
 #pragma unroll
-    for (int s = 0; s < samples; ++s) sum = sum + g[s];
+    for (int s = 0; s < samples; ++s) sum = sum + g.at(s);
     const std::int64_t at = place(p.shape.channels);
     settle(at, sum, load4(u.weights + at), u.mean ? load4(u.mean + at) : float4{},
            u.square ? load4(u.square + at) : float4{});
@@ -388,8 +419,8 @@ ThinUpdateTiles thin_update_tiles(const ConvShape& shape, std::int64_t samples, 
   constexpr int least = 128;  // a warp has as many
   ThinUpdateTiles found;
   found.samples = samples <= 4 ? 4 : thin_most_samples;
-  found.tiles = tiles(shape.channels, thin_update_rows);
-  for (found.columns = thin_most_columns;; found.columns /= 2) {
+  found.tiles = tiles(shape.channels, thin_update_rows(found.samples));
+  for (found.columns = thin_most_columns(found.samples);; found.columns /= 2) {
     found.splits = tiles(shape.filters, found.columns);
     const bool full = 8 * found.splits * found.columns <= 9 * shape.filters;
     const bool many = found.tiles * found.splits >= 2 * chip.multiprocessors;

@@ -31,12 +31,14 @@ struct ThinUpdate {
 };
 cudaError_t launch_thin_update(const ThinUpdate& u, cudaStream_t stream);
 
-// The inputs and the most filters of a block.
-constexpr int thin_update_rows = 16, thin_most_columns = 1024;
+// The most inputs and filters of a block: the gradients of more samples take shared memory, and are
+// worth reading only for more inputs.
+constexpr int thin_update_rows(int samples) { return samples <= 4 ? 16 : 32; }
+constexpr int thin_most_columns(int samples) { return samples <= 4 ? 1024 : 512; }
 struct ThinUpdateTiles {
   int samples = 4;  // or thin_most_samples
   int tiles = 1, splits = 1, columns = 128;
-  int floats() const { return samples * thin_update_rows; }  // a tile's sums in one split
+  int floats() const { return samples * thin_update_rows(samples); }  // a tile's sums in one split
 };
 // The widest columns, since they read memory in the longest pieces, that leave few threads without
 // a filter and every multiprocessor two blocks.

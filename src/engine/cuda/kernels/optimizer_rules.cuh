@@ -10,12 +10,6 @@ struct Rates {
   __device__ explicit Rates(const StepState& s)
       : learning(__ldcg(&s.learning_rate)), adam(__ldcg(&s.adam_rate)) {}
 };
-__device__ inline float adam_updated(const OptimizerRule& r, Rates rate, float w, float g,
-                                     float& mean, float& square) {
-  mean = r.beta1 * mean + (1 - r.beta1) * g;
-  square = r.beta2 * square + (1 - r.beta2) * g * g;
-  return w - (r.decay * rate.learning * w + rate.adam * mean / (sqrtf(square) + r.epsilon));
-}
 __device__ inline float updated(const OptimizerRule& r, Rates rate, float w, float g, float& mean,
                                 float& square) {
   switch (r.kind) {
@@ -28,25 +22,18 @@ __device__ inline float updated(const OptimizerRule& r, Rates rate, float w, flo
       mean = r.momentum * mean - rate.learning * g;
       return w + r.momentum * mean - rate.learning * g;
     case OptimizerRule::Kind::adam:
-      return adam_updated(r, rate, w, g, mean, square);
+      mean = r.beta1 * mean + (1 - r.beta1) * g;
+      square = r.beta2 * square + (1 - r.beta2) * g * g;
+      return w - (r.decay * rate.learning * w + rate.adam * mean / (sqrtf(square) + r.epsilon));
   }
   return w;
 }
 
-// Adam is chosen once for all four: their roots and quotients are computed side by side.
 __device__ inline float4 updated(const OptimizerRule& r, Rates rate, float4 w, float4 g,
                                  float4& mean, float4& square) {
-  const auto each = [&](auto rule) -> float4 {
-    return {rule(w.x, g.x, mean.x, square.x), rule(w.y, g.y, mean.y, square.y),
-            rule(w.z, g.z, mean.z, square.z), rule(w.w, g.w, mean.w, square.w)};
-  };
-  if (r.kind == OptimizerRule::Kind::adam)
-    return each([&](float weight, float gradient, float& m, float& v) {
-      return adam_updated(r, rate, weight, gradient, m, v);
-    });
-  return each([&](float weight, float gradient, float& m, float& v) {
-    return updated(r, rate, weight, gradient, m, v);
-  });
+  return {
+      updated(r, rate, w.x, g.x, mean.x, square.x), updated(r, rate, w.y, g.y, mean.y, square.y),
+      updated(r, rate, w.z, g.z, mean.z, square.z), updated(r, rate, w.w, g.w, mean.w, square.w)};
 }
 
 }  // namespace sweetspot::engine::cuda
