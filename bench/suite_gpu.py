@@ -261,7 +261,7 @@ class Tournament:
             if count < ENOUGH and left > LAST_SECONDS:
                 self.start_workers()
                 self.hand_out(self.queues)
-            else:
+            elif self.others("sweetspot"):
                 self.hand_out(["sweetspot"])  # for what its peers have finished
             busy = [w for w in self.workers if w.busy()]
             if left <= 0:

@@ -55,10 +55,10 @@ class Tournament(unittest.TestCase):
         self.journal = pathlib.Path(folder.name) / "journal"
         self.journal.touch()
 
-    def play(self, batches, budget=60, **environment):
+    def play(self, batches, budget=60, peers=("graph", "jax"), **environment):
         os.environ.update(environment)
         self.addCleanup(lambda: [os.environ.pop(name, None) for name in environment])
-        asked = argparse.Namespace(peers=["graph", "jax"], compiled=None, monotone=False, precisions=["bf16"], batches=batches,
+        asked = argparse.Namespace(peers=list(peers), compiled=None, monotone=False, precisions=["bf16"], batches=batches,
                                    rounds=2, budget=budget, patience=20, memory=2**40, journal=str(self.journal))
         cells, refused = suite_gpu.cells_of(asked, [("lenet-5", ROOT / "bench" / "networks" / "lenet-5.json")])
         self.assertEqual(refused, [])
@@ -92,6 +92,15 @@ class Tournament(unittest.TestCase):
         for i, begin in enumerate(begun):
             for kind in ("graph", "jax"):
                 self.assertLess(finished[kind][i], begin)
+
+    def test_sweetspot_alone_is_timed_as_soon_as_enough_is_ready(self):
+        enough, suite_gpu.ENOUGH = suite_gpu.ENOUGH, 4
+        self.addCleanup(setattr, suite_gpu, "ENOUGH", enough)
+        rows = self.play(list(range(1, 61)), peers=[])
+        self.assertEqual([batch for batch, row in rows.items() if row.get("speeds", {}).keys() != {"sweetspot"}], [])
+        prepares = [json.loads(line)[1] for line in self.journal.read_text().splitlines()]
+        # And what each process has begun by then.
+        self.assertLessEqual(prepares.index(False), 4 + suite_gpu.WORKERS_ALONE)
 
     def test_a_process_that_ends_costs_its_own_cell_only(self):
         rows = self.play([1, 2, 4, 8], FATAL_jax="4")
