@@ -1,5 +1,3 @@
-#include "engine/cuda/kernels/few_samples.h"
-
 #include <gtest/gtest.h>
 
 #include "engine/cpu/cpu.h"
@@ -121,34 +119,47 @@ TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
 }
 
 // In fp16 a layer updates its weights in place, or with cuBLASLt on a branch, if all that can
-// overflow comes before, and not when it has.
+// overflow comes before, and not when it has; also if that is found on a branch: a layer whose
+// input gradient is divided among a cluster has its weight gradient there, and so may the last one.
 TEST(CudaThinLossScale, SkipsAnUpdateBeforeTheEnd) {
   REQUIRE_GPU();
-  const model::Network network = model::read_keras(
-      R"({"class_name": "Sequential", "config": {"name": "overflows", "layers": [
+  struct Case {
+    const char *layers, *astray;
+    std::int64_t size;
+  };
+  const char* const direct = R"(
       {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 2064]}},
       {"class_name": "Dense", "config": {"name": "a", "units": 2064, "activation": "relu"}},
       {"class_name": "Dense", "config": {"name": "b", "units": 2072, "activation": "relu"}},
-      {"class_name": "Dense", "config": {"name": "c", "units": 24, "activation": "softmax"}}]}})",
-      "overflows");
+      {"class_name": "Dense", "config": {"name": "c", "units": 24, "activation": "softmax"}})";
+  const char* const on_a_branch = R"(
+      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1032]}},
+      {"class_name": "Dense", "config": {"name": "a", "units": 1024, "activation": "relu"}},
+      {"class_name": "Dense", "config": {"name": "b", "units": 256, "activation": "relu"}},
+      {"class_name": "Dense", "config": {"name": "c", "units": 10, "activation": "softmax"}})";
   cuda::Options options;
   options.precision = Precision::fp16;
-  for (const std::int64_t size : {16, 64}) {
-    SCOPED_TRACE(size);
+  for (const Case& c : {Case{direct, "c/kernel", 16}, Case{direct, "c/kernel", 64},
+                        Case{on_a_branch, "b/kernel", 16}, Case{on_a_branch, "c/kernel", 16}}) {
+    SCOPED_TRACE(std::string(c.astray) + " at " + std::to_string(c.size));
+    const model::Network network = model::read_keras(
+        R"({"class_name": "Sequential", "config": {"name": "overflows", "layers": [)" +
+            std::string(c.layers) + "]}}",
+        "overflows");
     const auto trainer = cuda::make_trainer(network, options);
     const std::vector<Variable> healthy = trainer->variables();
     std::vector<Variable> astray = healthy;
     for (Variable& v : astray)
-      if (v.parameter.name == "c/kernel")
+      if (v.parameter.name == c.astray)
         for (float& w : v.values) w *= 1e8f;  // beyond fp16
-    const GoldenBatch batch(network, true, size, 0);
+    const GoldenBatch batch(network, true, c.size, 0);
     trainer->assign(astray);
-    trainer->step(batch.view(), size);
+    trainer->step(batch.view(), c.size);
     EXPECT_EQ(trainer->skipped_updates(), 1);
     const std::vector<Variable> after = trainer->variables();
     for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].values, astray[i].values);
     trainer->assign(healthy);
-    trainer->step(batch.view(), size);
+    trainer->step(batch.view(), c.size);
     EXPECT_EQ(trainer->skipped_updates(), 1);
     EXPECT_NE(trainer->variables().front().values, healthy.front().values);
   }
@@ -179,29 +190,6 @@ TEST(CudaThinPlan, BeginsWhereWeightsAreManyAndSamplesFew) {
   EXPECT_EQ(thin(*cuda::plan(network, {}, 16, false)), 3);
   EXPECT_EQ(thin(*cuda::plan(network, {}, 17, false)), 0);
   EXPECT_EQ(thin(*cuda::plan(model::load_network("paper-cnn"), {}, 1, false)), 0);
-}
-
-// Every filter is in one split, none of which is empty.
-TEST(CudaThinPlan, DividesUpdatesIntoWideTilesThatFillTheChip) {
-  const auto tiles = [](int inputs, int filters, std::int64_t samples) {
-    cuda::ConvShape shape;
-    shape.channels = inputs, shape.filters = filters;
-    return cuda::thin_update_tiles(shape, samples, cuda::Chip{});
-  };
-  for (const int inputs : {64, 1032, 4096, 100'000})
-    for (const int filters : {8, 128, 136, 1024, 1104, 2096, 4096})
-      for (const std::int64_t samples : {1, 4, 5, 16}) {
-        const cuda::ThinUpdateTiles t = tiles(inputs, filters, samples);
-        EXPECT_GE(t.samples, samples);
-        EXPECT_GE(t.tiles * cuda::thin_update_rows(t.samples), inputs);
-        EXPECT_GE(t.splits * t.columns, filters);
-        EXPECT_LT((t.splits - 1) * t.columns, filters);
-        EXPECT_TRUE(t.columns == 128 || t.tiles * t.splits >= 2 * cuda::Chip{}.multiprocessors);
-      }
-  EXPECT_EQ(tiles(4096, 4096, 1).columns, 1024);
-  EXPECT_EQ(tiles(4096, 4096, 16).columns, 512);
-  EXPECT_EQ(tiles(2064, 2096, 4).columns, 256);  // wider ones would be emptier
-  EXPECT_EQ(tiles(1032, 1024, 4).columns, 128);  // and here too few
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaThin,

@@ -7,8 +7,9 @@ namespace sweetspot::engine::cuda {
 
 // A kernel launched with programmatic stream serialization starts while its predecessor runs, and
 // must not touch what that writes before this call. Every kernel lets its successor start only
-// after its own wait: so when a kernel starts, all but its predecessor have ended, and it may read
-// weights before it waits, unless it directly follows the update.
+// after its own wait: so when a kernel starts, all but its predecessor and those on branches have
+// ended. It may read weights before it waits, unless it directly follows the update, and write what
+// neither of those uses.
 __device__ inline void wait_for_predecessor() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");

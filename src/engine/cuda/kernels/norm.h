@@ -49,7 +49,8 @@ inline int held_bytes(const NormPass& n, bool backward) {
   const int g = n.gradient_terms.terms > 0 ? half_vector : vector;
   return (n.pooled ? 4 : 1) * x + (backward ? g + (n.pooled ? code : 0) : 0);
 }
-// From what held_bytes() uses, rows and features. No slices: there are too many rows.
+// From what held_bytes() uses, rows, features, and how results are stored. No slices: there are too
+// many rows.
 NormShares share_norm_held(const NormPass& n, bool backward, const Chip& chip);
 cudaError_t launch_norm_held(const NormPass& n, bool backward, cudaStream_t stream);
 // For several slices, up to this many.

@@ -38,8 +38,8 @@ NormShares share_norm_held(const NormPass& n, bool backward, const Chip& chip) {
   while (s.slices < most_blocks && bytes > few * s.slices &&
          (too_few_blocks() || bytes > most_bytes * s.slices))
     s.slices *= 2;
-  if (bytes > most_bytes * s.slices || bytes * tiles > many_together * chip.multiprocessors)
-    s.slices = 0;
+  const bool too_many = chip.warpgroups && bytes * tiles > many_together * chip.multiprocessors;
+  if (bytes > most_bytes * s.slices || too_many) s.slices = 0;
   return s;
 }
 

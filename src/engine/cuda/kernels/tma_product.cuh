@@ -8,7 +8,7 @@
 // Products of packed operands in tiles of 128 rows and up to 256 columns. One thread fills the
 // stages through the tensor memory accelerator, a stage with a piece of the depth of one tap; two
 // warpgroups multiply them. Nobody computes addresses, and a wide tile reads its rows once for all
-// its columns: packed_product.cuh was bound by both. Sums are added in the same order as there.
+// its columns: packed_product.cuh was bound by both.
 namespace sweetspot::engine::cuda {
 
 constexpr int tma_threads = packed_threads + 32;  // and the warp that fills

@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+
+#include "engine/cuda/kernels/early_start.h"
 #include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/op.h"
 
@@ -20,6 +23,10 @@ class ThinUpdatePass {
   void run(GemmPart part, std::int64_t kernel, const Pass& pass) const {
     part.tiles_n = tiles_.tiles, part.splits = tiles_.splits, part.split_depth = tiles_.columns;
     part.slices = pass.scratch, part.tickets = pass.tickets;
+    // In fp16: whether a gradient overflowed must be known, also if it is still on the branch.
+    std::optional<WholePredecessors> late;
+    if (pass.in_place.scaled && pass.branches && pass.branches->gradients.open())
+      pass.branches->gradients.join(pass.stream), late.emplace();
     check(launch_thin_update({part, pass.in_place.from(kernel), tiles_.samples}, pass.stream),
           "an update");
   }
