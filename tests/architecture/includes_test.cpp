@@ -49,6 +49,30 @@ TEST(Architecture, DependenciesPointDownwardAndStayInTheirFolders) {
     ADD_FAILURE() << words(violation);
 }
 
+// A test that needs the CUDA toolkit's headers compiles to nothing without it, as on a machine that
+// has none.
+TEST(Architecture, TestsCompileWithoutTheCudaToolkit) {
+  std::set<std::string> with_toolkit;  // headers of ours that reach one of its own
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const Include& i : includes_of_tree())
+      if (i.quoted ? with_toolkit.contains(i.target) : i.target.starts_with("cuda"))
+        grows |= with_toolkit.insert(i.file).second;
+  }
+  ASSERT_TRUE(with_toolkit.contains("engine/cuda/ops/packed_tiles.h"));
+  const fs::path tests = fs::path(SWEETSPOT_SOURCE_DIR) / "tests";
+  int guarded = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(tests)) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+    const std::string text = text_of(entry.path());
+    const bool guards = text.find("#ifdef SWEETSPOT_HAS_CUDA") < text.find("#include");
+    guarded += guards;
+    for (const Include& i : includes_of(entry.path().filename().string(), text))
+      EXPECT_TRUE(guards || !with_toolkit.contains(i.target)) << entry.path() << ": " << i.target;
+  }
+  EXPECT_GT(guarded, 0);
+}
+
 // The tables must not name anything that does not exist.
 TEST(Architecture, TablesNameWhatIsThere) {
   std::set<std::string> named, there;
