@@ -180,6 +180,52 @@ TEST_P(SparsePairs, GiveTheDenseWeightGradientBitForBit) {
   }
 }
 
+TEST_P(SparsePairs, OfTwoPanelsAreThoseOfEach) {
+  const std::int64_t wide = 2 * panel + unit;
+  const std::vector<Bf16> left = rounded(a);
+  std::vector<Bf16> b = pairs(values(depth * panel, 1, 2), panel, depth, panel);
+  const std::int64_t apart = std::ssize(b);
+  const std::vector<Bf16> other = pairs(values(depth * panel, 1, 8), panel, depth, panel);
+  b.insert(b.end(), other.begin(), other.end());
+  const std::vector<float> bias = values(2 * panel, 1, 3);
+  for (const bool adds : {false, true}) {
+    std::vector<float> both = values(rows * wide, 1, 4), each = both;
+    Product<Bf16> m{};
+    m.a = left.data(), m.row_stride = stride, m.rows = rows, m.segments = 1, m.run = depth;
+    m.b = b.data(), m.width = panel;
+    m.bias = adds ? nullptr : bias.data(), m.adds = adds, m.relu = true;
+    m.c = both.data(), m.c_row_stride = wide, m.c_unit_stride = unit;
+    bf16->multiply_two(m, {apart, panel});
+    m.c = each.data();
+    bf16->multiply(m);
+    m.b += apart, m.c += panel, m.bias = adds ? nullptr : bias.data() + panel;
+    bf16->multiply(m);
+    EXPECT_EQ(both, each) << adds;
+  }
+}
+
+TEST_P(SparsePairs, GiveTwoPanelsTheWeightGradientOfEach) {
+  const std::int64_t apart = depth * panel + unit, pair_rows = (rows + 1) / 2;
+  const std::vector<Bf16> left = pairs(a, stride, rows, depth);
+  std::vector<Bf16> g = pairs(values(rows * panel, 1, 5), panel, rows, panel);
+  const std::int64_t next = std::ssize(g);
+  const std::vector<Bf16> other = pairs(values(rows * panel, 1, 9), panel, rows, panel);
+  g.insert(g.end(), other.begin(), other.end());
+  for (const bool accumulate : {false, true}) {
+    std::vector<float> both = values(2 * apart, 1, 6), each = both;
+    OuterProduct<Bf16> o{};
+    o.a = left.data(), o.row_stride = 2 * depth, o.rows = pair_rows, o.depth = depth;
+    o.g = g.data(), o.g_row_stride = 2 * panel, o.g_unit_stride = 2 * unit, o.width = panel;
+    o.d = both.data(), o.accumulate = accumulate;
+    bf16->outer_two(o, {next, apart});
+    o.d = each.data();
+    bf16->outer(o);
+    o.g += next, o.d += apart;
+    bf16->outer(o);
+    EXPECT_EQ(both, each) << accumulate;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, SparseProducts,
                          ::testing::Combine(::testing::Values(13, 48, 101),
                                             ::testing::Values(32, 48, 112, 416),

@@ -46,7 +46,8 @@ struct Pairs {
     return _mm512_test_epi32_mask(pairs, _mm512_set1_epi32(0x7fff7fff));
   }
   // See nonzeros.inl.
-  static constexpr std::int64_t sparse_percent_of_one = 56, sparse_percent_of_one_outer = 46;
+  static constexpr std::int64_t sparse_percent = 65, sparse_percent_of_one = 56;
+  static constexpr std::int64_t sparse_percent_of_outer = 80, sparse_percent_of_one_outer = 46;
 };
 
 #include "engine/cpu/kernels/nonzeros.inl"
@@ -55,9 +56,19 @@ void multiply(const Product<Bf16>& m) {
   if (multiplies_nonzeros<Pairs, 1>(m)) return multiply_nonzeros<Pairs, 1>(m);
   multiply_any<Pairs>(m);
 }
+void multiply_two(const Product<Bf16>& m, const SecondPanel& second) {
+  if (multiplies_nonzeros<Pairs, 2>(m)) return multiply_nonzeros<Pairs, 2>(m, second);
+  multiply_any<Pairs>(m);
+  multiply_any<Pairs>(second_panel(m, second));
+}
 void outer(const OuterProduct<Bf16>& o) {
   if (outer_of_nonzeros<Pairs, 1>(o)) return outer_nonzeros<Pairs, 1>(o);
   outer_any<Pairs>(o);
+}
+void outer_two(const OuterProduct<Bf16>& o, const SecondPanel& second) {
+  if (outer_of_nonzeros<Pairs, 2>(o)) return outer_nonzeros<Pairs, 2>(o, second);
+  outer_any<Pairs>(o);
+  outer_any<Pairs>(second_panel(o, second));
 }
 
 void round(const float* from, std::int64_t count, Bf16* to) {
@@ -533,7 +544,9 @@ const Bf16Kernels kernels_avx512bf16 = {
     "avx512bf16",
     false,
     multiply,
+    multiply_two,
     outer,
+    outer_two,
     multiply_pooled_pairs,
     round,
     pair,

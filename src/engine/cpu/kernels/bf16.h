@@ -93,7 +93,9 @@ struct Bf16Kernels {
   const char* name;
   bool tiles;  // both products run on tiles; all else is no faster than in fp32
   void (*multiply)(const Product<Bf16>&);
+  void (*multiply_two)(const Product<Bf16>&, const SecondPanel&);  // without tiles, as outer_two
   void (*outer)(const OuterProduct<Bf16>&);
+  void (*outer_two)(const OuterProduct<Bf16>&, const SecondPanel&);
   void (*multiply_pooled)(const PooledPairs&);
 
   // Any count.

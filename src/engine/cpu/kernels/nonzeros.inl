@@ -34,7 +34,8 @@ struct Selected {
 };
 
 // sum += Σ value · row over the elements in `bits`, in their order. Two panels at once have enough
-// sums to hide the latency of additions on Intel's CPUs, and load a value for more of them.
+// sums to hide the latency of additions (four cycles on Intel's CPUs, which add twice a cycle; six
+// for pairs on Zen 4, which adds once), and load a value for more of them.
 template <class Math, int panels>
 [[gnu::always_inline]] inline void add_selected(std::uint64_t bits, const Selected<Math>& of,
                                                 vec (&sum)[panels][4]) {

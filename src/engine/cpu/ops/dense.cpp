@@ -17,6 +17,9 @@ namespace {
 
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
+// The same for gradients in bf16. Two panels of weights fill the L1 cache, and with zeros skipped
+// fewer rows would not pay for loading them.
+constexpr std::int64_t rounded_row_chunk = 192;
 constexpr std::int64_t gradient_chunk = WeightChunks::most_floats;
 // Up to here the input gradient is cheaper without transposing the weights, unless the columns are
 // even fewer: each of its elements is then a sum over all lanes of a few registers.
@@ -103,8 +106,9 @@ class Dense final : public Op {
       const std::int64_t even = round_up(most_rows_, 2);
       const std::int64_t packed = pairs_gradients_ ? round_up(even, 32) * gradient_chunk / panel
                                                    : even * panel + packed_input_floats;
-      working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
-                                         std::max(by_panels_ ? g_.columns * panel : 0, packed));
+      working.bytes =
+          sizeof(Bf16) * static_cast<core::Bytes>(std::max(
+                             by_panels_ ? rounded_panels() * g_.columns * panel : 0, packed));
       kept.once = true;
       kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
                                       kept_rows() * ((in->rounded ? 0 : g_.depth) + g_.columns) +
@@ -305,6 +309,10 @@ class Dense final : public Op {
                        const SecondPanel& second) {
     panels == 2 ? pass.kernels->multiply_two(m, second) : pass.kernels->multiply(m);
   }
+  static void multiply(const Pass& pass, const Product<Bf16>& m, std::int64_t panels,
+                       const SecondPanel& second) {
+    panels == 2 ? pass.bf16->multiply_two(m, second) : pass.bf16->multiply(m);
+  }
 
   void multiply_narrow(const Pass& pass, const Range& rows) const {
     pass.kernels->narrow({inputs(pass) + rows.begin * g_.depth, g_.depth, rows.end - rows.begin,
@@ -416,7 +424,11 @@ class Dense final : public Op {
         });
   }
   // Two panels at once skip zeros faster than one; few rows do not skip them.
-  bool pairs_chunks() const { return !bf16_ && most_rows_ >= 2 * unit; }
+  bool pairs_chunks() const {
+    return bf16_ ? pairs_gradients_ && !g_.tiles : most_rows_ >= 2 * unit;
+  }
+  // Panels of transposed weights that meet the gradients at once, in bf16: two, as above.
+  std::int64_t rounded_panels() const { return g_.tiles ? 1 : 2; }
 
   // In the shared memory; transposed too unless they are large.
   RoundedWeights rounded_weights(const Pass& pass) const {
@@ -438,16 +450,28 @@ class Dense final : public Op {
 
   void forward_rounded(const Pass& pass, int part, int parts) const {
     const RoundedRows from = rounded_inputs(pass);
-    from.each_tile_of(pass, g_.columns, row_chunk, Split::panels, part, parts,
-                      [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-                        Product<Bf16> m = from.product(pass, row, rows);
-                        rounded_weights(pass).multiply_panel(pass, n, m);
-                        m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
-                        m.relu = g_.relu;
-                        m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
-                        m.c_row_stride = g_.columns;
-                        pass.bf16->multiply(m);
-                      });
+    const auto product = [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
+      Product<Bf16> m = from.product(pass, row, rows);
+      rounded_weights(pass).multiply_panel(pass, n, m);
+      m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+      m.relu = g_.relu;
+      m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n, m.c_row_stride = g_.columns;
+      return m;
+    };
+    if (g_.tiles)
+      return each_tile_of_16(all_rows(pass), g_.columns, Split::panels, part, parts,
+                             [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
+                               pass.bf16->multiply(product(n, row, rows));
+                             });
+    each_block(all_rows(pass), g_.columns, g_.depth, rows_at_once(false, parts), part, parts,
+               [&](std::int64_t n, std::int64_t panels, std::int64_t row, std::int64_t rows,
+                   const Range& depth) {
+                 Product<Bf16> m = product(n, row, rows);
+                 m.a += depth.begin, m.b += depth.begin * m.width;
+                 m.run = depth.end - depth.begin;
+                 m.adds = depth.begin > 0, m.relu = g_.relu && depth.end == g_.depth;
+                 multiply(pass, m, panels, {g_.depth * panel, panel});
+               });
   }
 
   void mask(const Pass& pass, const Range& rows) const {
@@ -500,17 +524,24 @@ class Dense final : public Op {
     if (bf16_) {
       auto* transposed = pass.at<Bf16>(working, 0, part);
       const RoundedRows from = rounded_gradients(pass);
+      const RoundedWeights weights = rounded_weights(pass);
+      const std::int64_t group = rounded_panels();
       return from.each_tile_of(
-          pass, g_.depth, row_chunk, split, part, parts,
-          [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
+          pass, pieces(g_.depth, group * panel) * panel, rounded_row_chunk, split, part, parts,
+          [&](std::int64_t at, std::int64_t row, std::int64_t rows) {
+            const std::int64_t k = at * group, end = std::min(k + group * panel, g_.depth);
             if (by_panels_ && k != last)
-              rounded_weights(pass).turn_panel(pass, last = k, transposed);
-            Product<Bf16> m = from.product(pass, row, rows);
-            m.b = by_panels_ ? transposed : rounded_weights(pass).transposed_panel_at(k),
-            m.width = std::min(panel, g_.depth - k);
-            m.b_tiles = by_panels_ && rounded_weights(pass).turns_into_tiles(pass);
-            m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth;
-            pass.bf16->multiply(m);
+              for (std::int64_t i = last = k; i < end; i += panel)
+                weights.turn_panel(pass, i, transposed + (i - k) * g_.columns);
+            const std::int64_t panels = k + 2 * panel <= end ? 2 : 1;
+            for (std::int64_t i = k; i < end; i += panels * panel) {
+              Product<Bf16> m = from.product(pass, row, rows);
+              m.b = by_panels_ ? transposed + (i - k) * g_.columns : weights.transposed_panel_at(i);
+              m.width = std::min(panel, g_.depth - i);
+              m.b_tiles = by_panels_ && weights.turns_into_tiles(pass);
+              m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + i, m.c_row_stride = g_.depth;
+              multiply(pass, m, panels, {g_.columns * panel, panel});
+            }
           });
     }
     float* transposed = pass.at(working, 0, part);
@@ -594,7 +625,7 @@ class Dense final : public Op {
   void make_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& packed,
                     const Panels& to, bool adds) const {
     const std::int64_t all = all_rows(pass);
-    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed, to.first, adds);
+    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed, to, adds);
     Outer o{};
     o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
@@ -613,7 +644,7 @@ class Dense final : public Op {
   }
 
   void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, Packed& of_thread,
-                            float* to, bool adds) const {
+                            const Panels& to, bool adds) const {
     std::int64_t& packed = of_thread.rounded;
     const std::int64_t all = all_rows(pass), even = round_up(all, 2);
     auto* memory = pass.at<Bf16>(working, 0, thread);
@@ -636,7 +667,7 @@ class Dense final : public Op {
     o.row_stride = 2 * chunk.depth, o.depth = chunk.depth;
     o.g_row_stride = 2 * panel, o.g_unit_stride = 2 * unit;
     o.width = std::min(panel, g_.columns - chunk.column);
-    o.d = to;
+    o.d = to.first;
     const Bf16* of_panel = pairs_gradients_ ? paired_gradients(pass) + chunk.column * even : memory;
     if (pairs_gradients_ && pass.bf16->tiles) {  // turned once for all panels
       o.a = packed_inputs, o.rows = even / 2, o.turned = true;
@@ -653,7 +684,10 @@ class Dense final : public Op {
                              chunk.depth, packed_inputs, o.row_stride);
       o.rows = pieces(rows, 2);
       o.g = of_panel + first * panel, o.accumulate = adds || first > 0;
-      pass.bf16->outer(o);
+      if (chunk.panels == 2)
+        pass.bf16->outer_two(o, {panel * even, to.stride});
+      else
+        pass.bf16->outer(o);
     }
   }
 
