@@ -1,3 +1,4 @@
+#include "engine/cuda/kernels/async_copy.cuh"
 #include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/kernels/gemm.cuh"
 #include "engine/cuda/kernels/lanes.cuh"
@@ -189,19 +190,6 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   store_weight_gradient<samples, x_pitch, thin_rows, warps>(p, k0, n, g, shared);
 }
 
-// Sixteen bytes, or zeros, into shared memory, in groups; `left` groups may still be on their way.
-__device__ void copy16(float4* to, const float* from, bool real) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from), "r"(real ? 16 : 0)
-               : "memory");
-}
-__device__ void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int left>
-__device__ void wait_for_groups() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
-}
-
 template <int samples>
 struct UpdateMemory {
   static constexpr int rows = thin_update_rows(samples), columns = thin_most_columns(samples);
@@ -284,12 +272,12 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
       for (int i = 0; i < at_once; ++i) {
         const bool real = inside(from + i * groups);
         const std::int64_t at = real ? place(from + i * groups) : 0;
-        float4* const to = &memory.copies[stage][i][0][threadIdx.x];
-        copy16(to, u.weights + at, real);
-        if (u.mean) copy16(to + block_threads, u.mean + at, real);
-        if (u.square) copy16(to + 2 * block_threads, u.square + at, real);
+        const float4* const to = &memory.copies[stage][i][0][threadIdx.x];
+        copy16(shared_address(to), u.weights + at, real);
+        if (u.mean) copy16(shared_address(to + block_threads), u.mean + at, real);
+        if (u.square) copy16(shared_address(to + 2 * block_threads), u.square + at, real);
       }
-    end_group();
+    copies_commit();
   };
 #pragma unroll
   for (int stage = 0; stage < stages; ++stage) fetch(group + stage * at_once * groups, stage);
@@ -310,7 +298,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
   };
 #pragma unroll 1
   for (int from = group, stage = 0; from < rows; from += at_once * groups, stage ^= 1) {
-    wait_for_groups<stages - 1>();
+    copies_wait<stages - 1>();
     const float4* const own = &memory.copies[stage][0][0][threadIdx.x];
     float4 w[at_once], m[at_once], v[at_once], gradient[at_once] = {};
 #pragma unroll

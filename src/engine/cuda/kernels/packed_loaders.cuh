@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/cuda/kernels/async_copy.cuh"
 #include "engine/cuda/kernels/loaders.cuh"
 #include "engine/cuda/kernels/packed_epilogue.cuh"
 #include "engine/cuda/kernels/packing.h"
@@ -9,18 +10,6 @@
 namespace sweetspot::engine::cuda {
 
 constexpr int stage_depth = 64;  // 16-bit operands of a row in a stage
-
-// Sixteen bytes from memory to shared memory, or zeros.
-__device__ inline void copy16(std::uint32_t to, const void* from, bool real) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-               "r"(real ? 16 : 0)
-               : "memory");
-}
-__device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int left>
-__device__ void copies_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
-}
 
 using Packed = std::uint16_t;  // of either 16-bit type
 

@@ -3,14 +3,12 @@
 
 #include <cstdint>
 
+#include "engine/cuda/kernels/async_copy.cuh"
+
 // Hopper's tensor memory accelerator: one thread starts the copy of a whole tile from memory to
 // shared memory, and a barrier in shared memory counts its bytes. What lies outside of the tensor
 // arrives as zeros.
 namespace sweetspot::engine::cuda {
-
-__device__ inline std::uint32_t shared_address(const void* shared) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-}
 
 // A phase of the barrier ends with this many arrivals and all expected bytes.
 __device__ inline void barrier_start(std::uint32_t barrier, int arrivals) {
