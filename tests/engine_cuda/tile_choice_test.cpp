@@ -72,6 +72,45 @@ TEST(CudaTiles, FloatsTakeLessWhereTheTensorCoresMultiplyTheirTerms) {
   EXPECT_EQ(choose_tiles(other, dense, Math::fp32).tile, TileKind::small);
 }
 
+// Both directions of wide dense layers. Wide tiles of 32 rows, three quarters of them padding, took
+// longer than small ones of 64.
+TEST(CudaTiles, OfFewRowsAreMoreThanHalfFullAndTakeNoLongerThanOfMore) {
+  const Chip hopper;
+  Chip other;
+  other.warpgroups = other.programmatic = false;
+  struct Layer {
+    std::int64_t inputs, outputs;
+  };
+  for (const Chip& chip : {hopper, other})
+    for (const Math math : {Math::fp32, Math::tf32, Math::bf16, Math::fp16})
+      for (const auto& [depth, columns] : {Layer{784, 4096},
+                                           {4096, 4096},
+                                           {2048, 1000},
+                                           {1000, 2048},
+                                           {1024, 8192},
+                                           {8192, 1024}}) {
+        double fewer = 0;
+        for (const std::int64_t rows : {17, 24, 31, 32, 33, 48, 63, 64}) {
+          const ProductSize size{.rows = rows, .columns = columns, .depth = depth, .dense = true};
+          const TileChoice choice = choose_tiles(chip, size, math);
+          const double clocks = expected_clocks(chip, size, choice, math);
+          EXPECT_LT(tile_rows(choice.tile), 2 * rows) << depth << " to " << columns;
+          EXPECT_LE(fewer, clocks) << rows << " rows, " << depth << " to " << columns;
+          fewer = clocks;
+        }
+      }
+}
+
+TEST(CudaTiles, OfSlicesAreWideIfTheyAreEnoughAndMoreThanHalfFull) {
+  const Chip chip;
+  EXPECT_TRUE(wide_tiles_fill(chip, 128, 4096));
+  EXPECT_TRUE(wide_tiles_fill(chip, 65, 4096));
+  EXPECT_FALSE(wide_tiles_fill(chip, 64, 8192));
+  EXPECT_FALSE(wide_tiles_fill(chip, 128, 1024));
+  EXPECT_TRUE(wide_tiles_fill(chip, 8192, 64));
+  EXPECT_FALSE(wide_tiles_fill(chip, 8192, 32));
+}
+
 TEST(CudaTiles, PackedSplitsAreClustersThatAllRunAtOnce) {
   const Chip chip;
   int split = 0, by_tma = 0;

@@ -266,12 +266,13 @@ class Product final : public ProductOp {
     return tiles(rows, 128) * tiles(columns, 64);
   }
   int slices_for(std::int64_t rows, int columns, int depth, int blocks) const {
-    const int wide = wide_tiles(rows, columns), small = tiles(rows, 32) * tiles(columns, 32);
-    return std::clamp(wide >= enough_blocks(chip_) ? chip_.multiprocessors / wide : blocks / small,
+    return std::clamp(wide_tiles_fill(chip_, rows, columns)
+                          ? chip_.multiprocessors / wide_tiles(rows, columns)
+                          : blocks / (tiles(rows, 32) * tiles(columns, 32)),
                       1, tiles(depth, 128));
   }
   void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) const {
-    wide |= wide_tiles(part.count, columns) >= enough_blocks(chip_);
+    wide |= wide_tiles_fill(chip_, part.count, columns);
     part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
     part.tiles_m = tiles(part.count, wide ? 128 : 32),
     part.tiles_n = tiles(columns, wide ? 64 : 32);

@@ -137,6 +137,11 @@ bool shares_a_launch(const Chip& chip, const ProductSize& size) {
 }  // namespace
 
 int enough_blocks(const Chip& chip) { return chip.multiprocessors * 5 / 11; }
+bool wide_tiles_fill(const Chip& chip, std::int64_t rows, std::int64_t columns) {
+  const Shape& wide = shape_of(TileKind::wide);
+  return 2 * rows > wide.rows && 2 * columns > wide.columns &&
+         blocks_of({rows, columns, 1}, wide) >= enough_blocks(chip);
+}
 
 bool clusters(int splits) { return splits <= most_cluster_blocks && splits != 5 && splits != 7; }
 int clustered_at_once(const Chip& chip, int cluster, int together) {
@@ -158,13 +163,10 @@ TileChoice::Scratch TileChoice::scratch(const ProductSize& size) const {
 
 TileChoice choose_tiles(const Chip& chip, const ProductSize& size, Math math) {
   if (shares_a_launch(chip, size)) {
-    // For few columns, small tiles waste less than half of a wide one.
-    const bool narrow = size.columns <= shape_of(TileKind::small).columns;
     // A wide tile of plain floats takes so long that the whole chip must share them.
-    const int enough =
-        multiplies_plainly(chip, math) ? 2 * chip.multiprocessors : enough_blocks(chip);
-    if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough)
-      return {TileKind::wide, 1, 1};
+    const bool slow = multiplies_plainly(chip, math) &&
+                      blocks_of(size, shape_of(TileKind::wide)) < 2 * chip.multiprocessors;
+    if (!slow && wide_tiles_fill(chip, size.rows, size.columns)) return {TileKind::wide, 1, 1};
     const Shape& small = shape_of(TileKind::small);
     const std::int64_t most = std::max<std::int64_t>(1, size.depth / small_stage);
     // A cluster is so much faster to add splits that each may have a few stages.

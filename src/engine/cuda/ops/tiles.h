@@ -39,6 +39,9 @@ inline double on_chip_rate(const Chip& chip) {
 // Large tiles reuse more of what they load; small ones use more of the chip. Its multiprocessors
 // are busy enough with this many blocks: 60 on an H200 with 132.
 int enough_blocks(const Chip& chip);
+// Whether wide tiles are as many, and more than half full. Of 32 rows they would multiply three
+// times as many zeros, each over the whole depth, while half of the chip is idle.
+bool wide_tiles_fill(const Chip& chip, std::int64_t rows, std::int64_t columns);
 
 struct ProductSize {
   std::int64_t rows, columns, depth;
