@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = """#!/usr/bin/python3
 import json, sys
 print(json.dumps({{"version": "fake"}}), flush=True)
+blocks = 0
 for line in sys.stdin:
     _, *question = line.split()
     if len(question) == 4:
@@ -22,7 +23,8 @@ for line in sys.stdin:
     if batch == "{fatal}":
         print("failed: out of memory", flush=True)
         continue
-    print(int(steps) * int(batch) / {speeds}[precision], flush=True)
+    blocks += 1
+    print(int(steps) * int(batch) / {speeds}[precision] * ({slowed} if blocks % 7 else 1), flush=True)
 """
 
 
@@ -32,11 +34,11 @@ class Versions(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def build(self, name, speeds, fatal=""):
+    def build(self, name, speeds, fatal="", slowed=1):
         for program in ("bench_cpu_step", "bench_gpu_step"):
             path = self.folder / name / "bench" / program
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(BUILD.format(speeds=speeds, fatal=fatal))
+            path.write_text(BUILD.format(speeds=speeds, fatal=fatal, slowed=slowed))
             path.chmod(0o755)
         return f"--build={self.folder / name}"
 
@@ -54,6 +56,12 @@ class Versions(unittest.TestCase):
                                  ["lenet-5", "bf16", "2", "1.0", "0.2", "4.000", "2.000", "4.000"]])
         self.assertIn("2.000 times as fast", done.stdout)
         self.assertEqual(self.rows(old, new, "--batches=2", "--precision=fp32,bf16", "--device=cuda")[0], cells)
+
+    def test_fast_tenths_are_of_the_rounds_that_nobody_slowed(self):
+        old, new = self.build("old", {"fp32": 1e6}), self.build("new", {"fp32": 2e6}, slowed=10)
+        flags = old, new, "--batches=2", "--rounds=20"
+        self.assertEqual(self.rows(*flags)[0], [["lenet-5", "fp32", "2", "2.0", "10.0", "0.200"]])
+        self.assertEqual(self.rows(*flags, "--fast")[0], [["lenet-5", "fp32", "2", "2.0", "1.0", "2.000"]])
 
     def test_what_the_budget_does_not_reach_is_told_once(self):
         cells, done = self.rows(self.build("old", {"fp32": 1e6}), "--budget=0")
