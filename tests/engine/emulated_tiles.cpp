@@ -15,6 +15,8 @@ namespace {
 //
 #include "engine/cpu/kernels/tile_pooling.inl"
 //
+#include "engine/cpu/kernels/tile_sums.inl"
+//
 #include "engine/cpu/kernels/sample_tiles.inl"
 
 // As in Intel's manual, but without flushing subnormal numbers to zero.

@@ -169,6 +169,26 @@ TEST_P(Bf16SampleTiles, AreTheSameBitForBitWhateverTheThreads) {
   }
 }
 
+// One thread adds the blocks' gradients to one sum as they are made, several after all are.
+TEST_P(Bf16SampleTiles, UpdateTheSameBitForBitWhateverTheThreads) {
+  const Shape& shape = std::get<1>(GetParam());
+  const model::Network network = network_of(shape);
+  const auto trained = [&](int threads) {
+    TrainerOptions options;
+    options.precision = Precision::bf16, options.threads = threads;
+    const auto trainer = cpu::make_trainer(network, options);
+    const GoldenBatch batch(network, true, 53, 7);
+    for (int step = 0; step < 2; ++step) trainer->step(batch.view(), 53);
+    return trainer->variables();
+  };
+  const std::vector<Variable> expected = trained(1);
+  for (const int threads : {2, 5}) {
+    const std::vector<Variable> found = trained(threads);
+    for (std::size_t v = 0; v < expected.size(); ++v)
+      EXPECT_EQ(found[v].values, expected[v].values) << expected[v].parameter.name;
+  }
+}
+
 class Bf16FirstLayers : public Bf16SampleTiles {};
 
 // Without tiles: patches of windows that fill one register or two, or more, one unit or several.
@@ -266,6 +286,7 @@ constexpr Shape shapes[] = {
     {"uneven", 5, 12, 4, 96, {1, 5}, 80, {1, 2}, "same", {1, 3}},
     {"point", 4, 5, 3, 40, {1, 1}, 130, {1, 1}, "valid", {2, 2}, "linear"},
     {"larger_than_the_image", 3, 3, 2, 24, {5, 5}, 18, {1, 1}, "same"},
+    {"taps_without_places", 2, 2, 2, 24, {5, 5}, 18, {1, 1}, "same"},
     {"wide_windows", 6, 58, 2, 16, {2, 3}, 32, {1, 1}, "same", {2, 2}},
     {"wide_kernel", 3, 50, 2, 24, {2, 7}, 20, {1, 1}, "same"},
     {"wide_kernel_strided", 12, 13, 2, 32, {4, 5}, 24, {3, 2}, "same"},
