@@ -70,10 +70,10 @@ struct PairLines {
   bool configures;
   bool begins;  // with zeros, not with what D has
   float* d;
-  float*
-      total;  // null, or where the sums are to be added, in the order of D, which is left as it is
+  // Null, or where the sums are to be added, in the order of D, which is left as it is.
+  float* total;
   std::int64_t d_row, d_down, d_across;  // floats from one row, from one tap to the next
-  TileSums* before;  // those of the call before, which are added meanwhile; this one leaves its own
+  TileSums* before;  // what the call before left to be added, which is done meanwhile
 };
 
 // D (+)= Σ over steps of A · B, for one or two tiles of rows (16 taps of a first layer) and one or
