@@ -48,7 +48,6 @@ bool pays_to_turn_tiles(const DenseGeometry& g, std::int64_t rows) {
 
 // Fewer samples are not packed.
 constexpr std::int64_t packed_rows = 64;
-constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
 // bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs
 // with tiles have 2 MiB of it.
 std::int64_t most_paired(bool tiles) { return (tiles ? 512 : 128) * 1024; }
@@ -104,8 +103,9 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      const std::int64_t packed = pairs_gradients_ ? round_up(even, 32) * gradient_chunk / width(0)
-                                                   : even * panel + packed_input_floats;
+      const std::int64_t deepest = gradient_chunk / width(0);
+      const std::int64_t packed =
+          pairs_gradients_ ? round_up(even, 32) * deepest : even * panel + packed_rows * deepest;
       working.bytes =
           sizeof(Bf16) * static_cast<core::Bytes>(std::max(
                              by_panels_ ? rounded_panels() * g_.columns * panel : 0, packed));
