@@ -15,8 +15,6 @@ namespace {
 //
 #include "engine/cpu/kernels/tile_pooling.inl"
 //
-#include "engine/cpu/kernels/tile_sums.inl"
-//
 #include "engine/cpu/kernels/sample_tiles.inl"
 
 // As in Intel's manual, but without flushing subnormal numbers to zero.

@@ -17,8 +17,6 @@ namespace {
 //
 #include "engine/cpu/kernels/tile_pooling.inl"
 //
-#include "engine/cpu/kernels/tile_sums.inl"
-//
 #include "engine/cpu/kernels/sample_tiles.inl"
 
 struct alignas(64) Configuration {

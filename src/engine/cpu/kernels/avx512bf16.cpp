@@ -533,8 +533,6 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
 
 #include "engine/cpu/kernels/tile_pooling.inl"
 //
-#include "engine/cpu/kernels/tile_sums.inl"
-//
 #include "engine/cpu/kernels/sample_tile_operands.inl"
 //
 #include "engine/cpu/kernels/patch_weights.inl"
@@ -571,7 +569,7 @@ const Bf16Kernels kernels_avx512bf16 = {
     sparse_weights,
     sparse_data,
     {side_by_side, winners_side_by_side, gradients_side_by_side, patches, turn_frames, tap_lines,
-     gradient_tiles, pair_places, turn_places, pool, add_sums},
+     gradient_tiles, pair_places, turn_places, pool},
     {}};
 
 }  // namespace sweetspot::engine::cpu

@@ -341,7 +341,7 @@ inline void each_unit_of_pairs(const PairPlaces& p, Visit visit) {
     const Bf16* from = p.from + u / 2 * p.from_groups;
     for (std::int64_t i = p.pair_part.begin; i < p.pair_part.end; ++i) {
       const PlacePair pair = p.pairs[i];
-      visit(order, (u - p.unit_part.begin) * p.count + i, pair.first < 0 ? nullptr : from + pair.first * tile_size,
+      visit(order, u * p.count + i, pair.first < 0 ? nullptr : from + pair.first * tile_size,
             pair.second < 0 ? nullptr : from + pair.second * tile_size);
     }
   }
@@ -418,7 +418,7 @@ void turn_places(const PairPlaces& given) {
       else
         turn(pair.first, first);
       turn(pair.second, second);
-      Bf16* to = p.to + ((u - p.unit_part.begin) * p.count + i) * tile_size;
+      Bf16* to = p.to + (u * p.count + i) * tile_size;
 #pragma GCC unroll 8
       for (int c = 0; c < 8; ++c, to += 2 * tile_channels) {
         const __m512i one = first.pairs[c], other = second.pairs[c];
@@ -431,5 +431,3 @@ void turn_places(const PairPlaces& given) {
 }
 
 void pool(const PoolTiles& p) { pool_pieces(p, 0, p.pieces()); }
-
-void add_sums(TileSums& sums) { add_sum_rows(sums, sums.left); }

@@ -44,16 +44,6 @@ struct TapProduct {
   Ahead ahead;
 };
 
-// Sums of up to two by two taps that are complete, and where they are to be added.
-struct TileSums {
-  alignas(64) float sums[4 * tile_floats];
-  float* to;
-  std::int64_t row, down, across;  // floats from one row, from one tap to the next
-  bool exists[4];
-  int left = 0;  // rows that are not added yet
-  static constexpr int rows = 4 * tile_samples;
-};
-
 // Weight gradients of up to two by two taps, which read the same places for neighbouring outputs:
 // D[i][j] (+)= Σ over the lines' pairs of outputs of A[places[line.places + pair + j]] ·
 // B[line.b[i] + pair]. Rows are 16 channels of the input.
@@ -70,10 +60,8 @@ struct PairLines {
   bool configures;
   bool begins;  // with zeros, not with what D has
   float* d;
-  // Null, or where the sums are to be added, in the order of D, which is left as it is.
-  float* total;
+  float* total;  // null, or where the sums are added, in the order of D, which is left as it is
   std::int64_t d_row, d_down, d_across;  // floats from one row, from one tap to the next
-  TileSums* before;  // what the call before left to be added, which is done meanwhile
 };
 
 // D (+)= Σ over steps of A · B, for one or two tiles of rows (16 taps of a first layer) and one or
@@ -108,7 +96,7 @@ struct PairPlaces {
   struct Part {
     std::int64_t begin, end;
   } pair_part, unit_part;  // those that are wanted
-  Bf16* to;                // (units that are wanted, count, 16, 32)
+  Bf16* to;                // (units, count, 16, 32)
 };
 
 // One image per sample, in units of 16 channels.
@@ -242,7 +230,6 @@ struct SampleTileKernels {
   // Rows are channels: (16 samples, 2) of both places.
   void (*turn_places)(const PairPlaces&);
   void (*pool)(const PoolTiles&);
-  void (*add_sums)(TileSums&);
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -208,11 +208,8 @@ class RollingPairs {
 
   void run() const {
     begin<0, 0>(), begin<0, 1>(), begin<1, 0>(), begin<1, 1>();
-    const std::int64_t step = p_.before->left / (p_.line_count + 1) + 1;
-    for (std::int64_t i = 0; i < p_.line_count; ++i)
-      add(p_.lines[i]), add_sum_rows(*p_.before, step);
-    add_sum_rows(*p_.before, TileSums::rows);
-    if (p_.total) return leave();
+    for (std::int64_t i = 0; i < p_.line_count; ++i) add(p_.lines[i]);
+    if (p_.total) return add_to_total();
     end<0, 0>(), end<0, 1>(), end<1, 0>(), end<1, 1>();
   }
 
@@ -238,18 +235,20 @@ class RollingPairs {
     if (exists<i, j>()) Tiles::template store<2 * i + j>(p_.d + at<i, j>(), 4 * p_.d_row);
   }
 
-  // To be added during the next call: a load would wait for the store of its sum.
-  void leave() const {
-    TileSums& left = *p_.before;
-    left.to = p_.total, left.row = p_.d_row, left.down = p_.d_down, left.across = p_.d_across;
-    left.left = TileSums::rows;
-    leave<0, 0>(left), leave<0, 1>(left), leave<1, 0>(left), leave<1, 1>(left);
+  // All are stored before the first is added, which waits for its store.
+  void add_to_total() const {
+    alignas(64) float sums[4 * tile_floats];
+    Tiles::template store<0>(sums, 64), Tiles::template store<1>(sums + tile_floats, 64);
+    Tiles::template store<2>(sums + 2 * tile_floats, 64);
+    Tiles::template store<3>(sums + 3 * tile_floats, 64);
+    add_sum<0, 0>(sums), add_sum<0, 1>(sums), add_sum<1, 0>(sums), add_sum<1, 1>(sums);
   }
   template <int i, int j>
-  void leave(TileSums& left) const {
-    constexpr int t = 2 * i + j;
-    left.exists[t] = exists<i, j>();
-    if (left.exists[t]) Tiles::template store<t>(left.sums + t * tile_floats, 64);
+  void add_sum(const float* sums) const {
+    if (!exists<i, j>()) return;
+    const float* from = sums + (2 * i + j) * tile_floats;
+    float* to = p_.total + at<i, j>();
+    for (int r = 0; r < 16; ++r, from += 16, to += p_.d_row) store(to, load(to) + load(from));
   }
 
   // A place is read by the first tap of a row for its pair, and by the second one for the pair

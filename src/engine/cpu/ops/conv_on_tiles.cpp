@@ -94,13 +94,12 @@ class ConvOnTiles final : public BlockwiseOp {
         return;
       case 1:
         return take_gradients(block, piece, sums);
-      case 2:  // the first one fetches what is turned next
+      case 2:  // the first one fetches what the second one reads
         if (wants_input_gradient) make_input_gradient(block, piece);
-        if (piece.parts > 1) turn_input(block, {0, shape_.in_units}, piece);
-        return;
+        return turn_input(block, piece);
       default:
         if (folds) fold_bias(pass, piece, sums);
-        return piece.parts > 1 ? add_weights(block, piece, sums) : add_weights(block, sums);
+        return add_weights(block, piece, sums);
     }
   }
 
@@ -281,27 +280,21 @@ class ConvOnTiles final : public BlockwiseOp {
     else
       kernels.side_by_side(images, to, out_group_);
     pairs.unit_part = {units.begin, units.end};
-    pairs.to += units.begin * pairs.count * tile_size;
     if (!in_pairs) kernels.pair_places(pairs);
   }
-  // Some of the pairs of places, of some units, the first of which begins where unit 0 would.
-  void turn_input(const Block& block, const Range& units, const Piece& piece) const {
-    const std::int64_t count = std::ssize(tables_.place_pairs);
-    const Range places = piece.of(count);
-    block.pass.bf16->side_by_side.turn_places({block.input,
-                                               in_group_,
-                                               tables_.place_pairs.data(),
-                                               count,
-                                               block.samples,
-                                               {places.begin, places.end},
-                                               {units.begin, units.end},
-                                               turned(block, 0)});
-  }
-  // The inputs of the unit that was turned as number u.
-  Bf16* turned(const Block& block, std::int64_t u) const {
-    return block.numbers(turned_at_) + u * std::ssize(tables_.place_pairs) * tile_size;
+  // Some of the pairs of places.
+  void turn_input(const Block& block, const Piece& piece) const {
+    PairPlaces turned = input_pairs(block);
+    const Range places = piece.of(turned.count);
+    turned.pair_part = {places.begin, places.end};
+    block.pass.bf16->side_by_side.turn_places(turned);
   }
 
+  PairPlaces input_pairs(const Block& block) const {
+    const std::int64_t count = std::ssize(tables_.place_pairs);
+    return {block.input,   in_group_,  tables_.place_pairs.data(), count,
+            block.samples, {0, count}, {0, shape_.in_units},       block.numbers(turned_at_)};
+  }
   PairPlaces output_pairs(const Block& block) const {
     const std::int64_t count = std::ssize(tables_.output_pairs);
     return {block.numbers(outputs_at_),
@@ -314,63 +307,30 @@ class ConvOnTiles final : public BlockwiseOp {
             block.numbers(pairs_at_)};
   }
 
-  // Of some of the taps and units, whose inputs are turned.
+  // Of some of the taps and units.
   void add_weights(const Block& block, const Piece& piece, const Sums& sums) const {
+    const PairPlaces turned = input_pairs(block), pairs = output_pairs(block);
     const std::int64_t parts = std::ssize(tables_.taps);
-    WeightSums weights(*this, block, sums);
+    PairLines p{};
+    p.places = tables_.pair_places.data(), p.pairs = tables_.pairs_of_row;
+    p.configures = true, p.begins = sums.begins;
     const Range mine = piece.of(shape_.out_units * shape_.in_units * parts);
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
       const std::int64_t n = i / parts / shape_.in_units, u = i / parts % shape_.in_units;
-      weights.add(u, turned(block, u), n, tables_.taps[static_cast<std::size_t>(i % parts)]);
-    }
-    weights.finish();
-  }
-  // Of all. The inputs are turned unit by unit, into the same memory, which stays in cache.
-  void add_weights(const Block& block, const Sums& sums) const {
-    WeightSums weights(*this, block, sums);
-    for (std::int64_t u = 0; u < shape_.in_units; ++u) {
-      turn_input(block, {u, u + 1}, {0, 0, 1});
-      for (std::int64_t n = 0; n < shape_.out_units; ++n)
-        for (const TapTables::Taps& taps : tables_.taps) weights.add(u, turned(block, 0), n, taps);
-    }
-    weights.finish();
-  }
-
-  // The weight gradients of a block. Complete sums are added to those of the slots before while the
-  // next ones are multiplied.
-  class WeightSums {
-   public:
-    WeightSums(const ConvOnTiles& op, const Block& block, const Sums& sums)
-        : op_(op), block_(block), sums_(sums), pairs_(op.output_pairs(block)) {
-      p_.places = op.tables_.pair_places.data(), p_.pairs = op.tables_.pairs_of_row;
-      p_.configures = true, p_.begins = sums.begins;
-      p_.before = &before_;
-    }
-    // Some taps of unit u of the inputs, from where it is turned, and unit n of the outputs.
-    void add(std::int64_t u, const Bf16* turned, std::int64_t n, const TapTables::Taps& taps) {
-      const ConvGeometry& g = op_.g_;
-      p_.a = turned, p_.b = pairs_.to + n * pairs_.count * tile_size;
-      p_.lines = op_.tables_.pair_lines.data() + taps.first_line, p_.line_count = taps.lines;
-      p_.down = taps.down, p_.across = taps.across;
-      const WeightTile tile = op_.weight_tile(u, taps.first, n);
-      p_.d = sums_.weights + tile.at, p_.d_row = tile.width;
+      const TapTables::Taps& taps = tables_.taps[static_cast<std::size_t>(i % parts)];
+      p.a = turned.to + u * turned.count * tile_size, p.b = pairs.to + n * pairs.count * tile_size;
+      p.lines = tables_.pair_lines.data() + taps.first_line, p.line_count = taps.lines;
+      p.down = taps.down, p.across = taps.across;
+      const WeightTile tile = weight_tile(u, taps.first, n);
+      p.d = sums.weights + tile.at, p.d_row = tile.width;
       // From the L1 cache, and not from where a whole slot would be stored first.
-      p_.total = sums_.total ? sums_.total + tile.at : nullptr;
-      p_.d_down = g.strides.height * g.kernel.width * unit * tile.width;
-      p_.d_across = 2 * g.strides.width * unit * tile.width;
-      block_.pass.bf16->sample_tiles.pair_lines(p_);
-      p_.configures = false;
+      p.total = sums.total ? sums.total + tile.at : nullptr;
+      p.d_down = g_.strides.height * g_.kernel.width * unit * tile.width;
+      p.d_across = 2 * g_.strides.width * unit * tile.width;
+      block.pass.bf16->sample_tiles.pair_lines(p);
+      p.configures = false;
     }
-    void finish() { block_.pass.bf16->side_by_side.add_sums(before_); }
-
-   private:
-    const ConvOnTiles& op_;
-    const Block& block_;
-    const Sums& sums_;
-    PairPlaces pairs_;
-    PairLines p_{};
-    TileSums before_;
-  };
+  }
 
   // As many parts as units.
   Ahead part_of_input(const Block& block, std::int64_t u) const {

@@ -48,14 +48,15 @@ bool pays_to_turn_tiles(const DenseGeometry& g, std::int64_t rows) {
 
 // Fewer samples are not packed.
 constexpr std::int64_t packed_rows = 64;
+constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
 // bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once. CPUs
 // with tiles have 2 MiB of it.
 std::int64_t most_paired(bool tiles) { return (tiles ? 512 : 128) * 1024; }
 
 // bf16 products amortise rounding their operands if a row meets many columns, and the weights many
-// rows. Tiles multiply a row with 16 columns at once.
+// rows.
 bool pays_in_bf16(const DenseGeometry& g, std::int64_t rows) {
-  return g.bf16 && g.columns >= (g.tiles ? unit : panel) && g.depth >= panel && rows > few_rows;
+  return g.bf16 && g.columns >= panel && g.depth >= panel && rows > few_rows;
 }
 
 bool pairs_all_gradients(const DenseGeometry& g, std::int64_t rows) {
@@ -86,7 +87,7 @@ class Dense final : public Op {
         by_panels_(transposes_ && g_.columns >= (bf16_ ? many_columns_in_bf16 : many_columns) &&
                    g_.depth * g_.columns >= weights_beyond_cache),
         packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
-        narrow_(transposes_ && !splits_ && !bf16_ && g_.outputs <= narrow_outputs),
+        narrow_(transposes_ && !splits_ && g_.outputs <= narrow_outputs),
         pairs_gradients_(pairs_all_gradients(g_, most_rows_)),
         turns_rounded_(turns_rounded_inputs(g_, most_rows_)) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
@@ -103,9 +104,8 @@ class Dense final : public Op {
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
-      const std::int64_t deepest = gradient_chunk / width(0);
-      const std::int64_t packed =
-          pairs_gradients_ ? round_up(even, 32) * deepest : even * panel + packed_rows * deepest;
+      const std::int64_t packed = pairs_gradients_ ? round_up(even, 32) * gradient_chunk / panel
+                                                   : even * panel + packed_input_floats;
       working.bytes =
           sizeof(Bf16) * static_cast<core::Bytes>(std::max(
                              by_panels_ ? rounded_panels() * g_.columns * panel : 0, packed));
