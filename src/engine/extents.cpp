@@ -137,6 +137,9 @@ std::vector<Extent> live_extents(const model::Network& network) {
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const auto& kind = network.layers[i].kind;
     if (std::visit(KeepsLayout{}, kind)) extents[i + 1] = extents[i];
+    // Channels are repeated position by position, in full if they come in full.
+    if (const auto* repeat = std::get_if<model::Repeat>(&kind); repeat && repeat->channels > 1)
+      extents[i + 1].height = extents[i].height, extents[i + 1].width = extents[i].width;
     // A rearrangement needs all elements or none.
     if (std::holds_alternative<model::Rearrange>(kind))
       extents[i + 1] = full(network.layers[i].output);
@@ -158,6 +161,7 @@ ConvGeometry conv_geometry(const model::Network& network, const std::vector<Exte
       model::padding_along(conv.padding, input.width, conv.kernel.width, conv.strides.width).before;
   g.raw_input = layer == 0;
   g.compact = g.raw_input || is_compact(input);
+  g.spread = conv.spread != model::Window{1, 1};
   g.input = input;
   g.in = extents[layer], g.out = extents[layer + 1];
   return g;

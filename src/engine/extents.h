@@ -29,6 +29,7 @@ struct ConvGeometry {
   bool bf16 = false;           // products of rounded operands, where they pay
   bool tiles = false;          // and these run on AMX tiles
   bool compact = false;        // few input channels, stored contiguously instead of in units
+  bool spread = false;         // the input has zeros between its positions: some sums are exactly 0
   model::Shape input;          // full shape, for a raw input
   float scale = 1, shift = 0;  // of a raw input, in front of the padding
   Extent in;                   // the part of it that is read

@@ -89,6 +89,18 @@ TEST(ElementFunctions, AreWithinRoundingOfTheLibrarysAndFiniteAtTheExtremes) {
     }
 }
 
+// As PyTorch's and TensorFlow's: images have zeros exactly, before a bias has learned anything.
+TEST(ElementFunctions, RectifiedHaveTheSlopeBelowAtZeroAndNoneAtTheMost) {
+  const ElementFunction f{ElementFunction::Kind::rectified, 0.3f, 0, 6};
+  const std::pair<float, float> slopes[] = {{-1, 0.3f}, {0, 0.3f}, {3, 1}, {6, 0}, {7, 0}};
+  for (const auto& [x, slope] : slopes) {
+    const std::vector<float> in(unit, x), ones(unit, 1.f);
+    std::vector<float> found(unit);
+    kernels().layers.apply_back(f, in.data(), ones.data(), unit, found.data());
+    EXPECT_FLOAT_EQ(found[5], slope) << x;
+  }
+}
+
 TEST(Philox, MatchesTheKnownAnswers) {  // from the Random123 distribution's kat_vectors
   using Words = core::Philox::Words;
   EXPECT_EQ(core::Philox::at(0, {0, 0, 0, 0}),

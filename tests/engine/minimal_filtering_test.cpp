@@ -1,6 +1,7 @@
 // Convolutions by minimal filtering against direct ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -94,6 +95,44 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{1, 61, 64, 66, 1, 3, 1, 1, "same"}, Shape{1, 50, 33, 64, 1, 5, 1, 1, "valid"},
         Shape{1, 47, 24, 36, 1, 8, 1, 1, "same"}, Shape{3, 31, 50, 50, 1, 4, 1, 1, "valid"},
         Shape{1, 83, 36, 40, 1, 7, 1, 2, "same"}, Shape{4, 40, 40, 56, 1, 9, 2, 2, "valid"}));
+
+// Between the taps of a kernel that is smaller than its stride, outputs are the bias. ReLU passes
+// no gradient there while that is 0, as if it were a little less; rounding errors would be passed.
+TEST(SpreadConvolutions, AreExactlyZeroWhereNoTapFalls) {
+  for (const bool pools : {false, true}) {
+    json layers{{{"class_name", "InputLayer"},
+                 {"config", {{"batch_input_shape", {nullptr, 16, 16, 12}}, {"name", "input"}}}},
+                {{"class_name", "Conv2DTranspose"},
+                 {"config",
+                  {{"name", "up"},
+                   {"filters", 6},
+                   {"kernel_size", {3, 3}},
+                   {"strides", {4, 4}},
+                   {"padding", "same"},
+                   {"activation", "relu"}}}},
+                {{"class_name", "Flatten"}, {"config", {{"name", "flatten"}}}},
+                {{"class_name", "Dense"},
+                 {"config", {{"name", "last"}, {"units", 3}, {"activation", "softmax"}}}}};
+    if (pools)
+      layers.insert(layers.begin() + 2,
+                    {{"class_name", "MaxPooling2D"}, {"config", {{"name", "pool"}}}});
+    const json keras{{"class_name", "Sequential"},
+                     {"config", {{"name", "spread"}, {"layers", layers}}},
+                     {"keras_version", "2.11.0"}};
+    const model::Network net = model::read_keras(keras.dump(), "spread.json");
+    const GoldenBatch batch(net, true, 8, 3);
+    const auto gradients_with = [&](float bias) {
+      const auto trainer = cpu::make_trainer(net, {});
+      std::vector<Variable> variables = trainer->variables();
+      for (Variable& each : variables)
+        if (each.parameter.name == "up/bias") std::ranges::fill(each.values, bias);
+      trainer->assign(variables);
+      trainer->accumulate(batch.view(), 8);
+      return trainer->gradients();
+    };
+    expect_near(gradients_with(0), gradients_with(-1e-6f), 1e-3);
+  }
+}
 
 }  // namespace
 }  // namespace sweetspot::engine::minimal_filtering

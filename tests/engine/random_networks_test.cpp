@@ -204,9 +204,9 @@ class NetworkMaker {
 };
 
 struct Case {
-  explicit Case(unsigned seed)
+  explicit Case(unsigned seed, const std::string& given = "")
       : maker(seed),
-        keras(maker.keras()),
+        keras(given.empty() ? maker.keras() : given),
         network(model::read_keras(keras, "random.json")),
         loss(model::natural_loss(network)),
         batch(network, loss != model::Loss::mean_squared_error, 1 + maker.below(21), seed) {}
@@ -290,36 +290,70 @@ TEST_P(RandomNetworks, EvaluateAsThePlainReferenceDoes) {
   });
 }
 
-TEST_P(RandomNetworks, HaveTheReferencesLossAndSlopes) {
-  each_case([](Case& c) {
-    c.turn_dropout_off();
-    const auto trainer = c.trainer(2);
-    const std::vector<Variable> weights = c.weights(*trainer);
-    trainer->assign(weights);
-    const Reference reference(c.network, c.loss);
-    const Reference::Weights start = Reference::weights_of(weights);
-    const double expected = reference.loss(c.batch.view(), start, true);
-    EXPECT_NEAR(trainer->accumulate(c.batch.view(), c.batch.count).loss, expected,
-                1e-4 * (1 + expected));
-    for (const Variable& gradient : trainer->gradients()) {
-      SCOPED_TRACE(gradient.parameter.name);
-      // Along a random direction, from the gradient and from differences of the reference.
-      Reference::Weights ahead = start, behind = start;
-      constexpr double step = 1e-7;
-      double slope = 0, size = 0;
-      for (std::size_t i = 0; i < gradient.values.size(); ++i) {
-        const double direction = 2 * c.maker.uniform() - 1;
-        ahead[gradient.parameter.name][i] += step * direction;
-        behind[gradient.parameter.name][i] -= step * direction;
-        slope += direction * double{gradient.values[i]};
-        size += std::pow(double{gradient.values[i]}, 2);
-      }
-      const double measured = (reference.loss(c.batch.view(), ahead, true) -
-                               reference.loss(c.batch.view(), behind, true)) /
-                              (2 * step);
-      EXPECT_NEAR(slope, measured, 2e-3 * std::sqrt(size) + 1e-4);
+void expect_the_references_loss_and_slopes(Case& c) {
+  c.turn_dropout_off();
+  const auto trainer = c.trainer(2);
+  const std::vector<Variable> weights = c.weights(*trainer);
+  trainer->assign(weights);
+  const Reference reference(c.network, c.loss);
+  const Reference::Weights start = Reference::weights_of(weights);
+  const double expected = reference.loss(c.batch.view(), start, true);
+  EXPECT_NEAR(trainer->accumulate(c.batch.view(), c.batch.count).loss, expected,
+              1e-4 * (1 + expected));
+  for (const Variable& gradient : trainer->gradients()) {
+    SCOPED_TRACE(gradient.parameter.name);
+    // Along a random direction, from the gradient and from differences of the reference.
+    Reference::Weights ahead = start, behind = start;
+    constexpr double step = 1e-7;
+    double slope = 0, size = 0;
+    for (std::size_t i = 0; i < gradient.values.size(); ++i) {
+      const double direction = 2 * c.maker.uniform() - 1;
+      ahead[gradient.parameter.name][i] += step * direction;
+      behind[gradient.parameter.name][i] -= step * direction;
+      slope += direction * double{gradient.values[i]};
+      size += std::pow(double{gradient.values[i]}, 2);
     }
-  });
+    const double measured = (reference.loss(c.batch.view(), ahead, true) -
+                             reference.loss(c.batch.view(), behind, true)) /
+                            (2 * step);
+    EXPECT_NEAR(slope, measured, 2e-3 * std::sqrt(size) + 1e-4);
+  }
+}
+
+TEST_P(RandomNetworks, HaveTheReferencesLossAndSlopes) {
+  each_case(expect_the_references_loss_and_slopes);
+}
+
+// Between an input of 9×9×3 and a dense layer.
+std::string network_of(const std::string& layers) {
+  return R"({"class_name": "Sequential", "keras_version": "2.13.1", "config": {"name": "made-up", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_input_shape": [null, 9, 9, 3]}},)" +
+         layers +
+         R"({"class_name": "Flatten", "config": {"name": "f"}},
+            {"class_name": "Dense", "config": {"name": "o", "units": 10, "activation": "softmax"}}]}})";
+}
+
+// What passes its input on in full, before channels that are repeated and a pooling that does not
+// read the last rows; and normalisations that learn nothing, before the first layer that does.
+TEST(MadeUpNetworks, HaveTheReferencesLossAndSlopes) {
+  const std::string conv =
+      R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 5, "kernel_size": 2}},)";
+  const std::string repeats =
+      R"({"class_name": "DepthwiseConv2D", "config": {"name": "X", "kernel_size": 1, "depth_multiplier": 2}},
+         {"class_name": "MaxPooling2D", "config": {"name": "Y", "pool_size": 3}},)";
+  const std::string norm = R"({"class_name": "BatchNormalization", "config": {"name": "n"}},)";
+  const std::string plain =
+      R"({"class_name": "BatchNormalization", "config": {"name": "p", "center": false, "scale": false}},)";
+  const std::string relu = R"({"class_name": "ReLU", "config": {"name": "r"}},)";
+  const std::string permute =
+      R"({"class_name": "Permute", "config": {"name": "m", "dims": [2, 1, 3]}},)";
+  for (const std::string& layers :
+       {conv + norm + repeats, conv + norm + relu + repeats, conv + permute + repeats, plain + conv,
+        plain + relu + conv, plain + repeats, plain + norm + conv}) {
+    Case made_up(7, network_of(layers));
+    SCOPED_TRACE(layers);
+    expect_the_references_loss_and_slopes(made_up);
+  }
 }
 
 TEST_P(RandomNetworks, DoNotDependOnThreads) {

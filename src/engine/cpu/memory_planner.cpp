@@ -113,7 +113,9 @@ class Assigner {
     const Op& to = *program_.ops[reader];
     const std::int64_t begin = stage_[producer], end = stage_[reader];
     bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
-    if (keeps && begin == end && from.repeats()) from.repeated = true, keeps = false;
+    // Backward begins, and repeats, with the first operation that learns.
+    if (keeps && begin == end && from.repeats() && producer >= program_.first_trainable)
+      from.repeated = true, keeps = false;
     if (begin == end && !keeps)
       put_in_scratch(tensor.value, samples_at_once(producer), true);
     else

@@ -49,14 +49,15 @@ inline vec function_of(vec x, float slope, float threshold, float most) {
   }
 }
 
-// The slope at `k`: the input or the output, as derives_from_input says.
+// The slope at `k`: the input or the output, as derives_from_input says. At an edge it is that of
+// PyTorch and TensorFlow: the one below zero, or below the threshold, and none at the most.
 template <ElementFunction::Kind kind>
 inline vec slope_of(vec k, float slope, float threshold, float most) {
   using Kind = ElementFunction::Kind;
   const vec one = broadcast(1.f);
   if constexpr (kind == Kind::rectified) {
-    const vec above = k > most ? vec{} : one;
-    return k < threshold ? broadcast(slope) : above;
+    const vec above = k >= most ? vec{} : one;
+    return k <= threshold ? broadcast(slope) : above;
   }
   if constexpr (kind == Kind::elu) return k > vec{} ? one : k + slope;
   if constexpr (kind == Kind::selu)

@@ -56,7 +56,8 @@ std::int64_t MinimalFiltering::Way::weight_floats() const {
 }
 
 std::optional<Filter> MinimalFiltering::best(const ConvGeometry& g, std::int64_t micro_batch) {
-  if (g.compact || g.taps() == 1) return std::nullopt;
+  // Its rounding errors would take the place of sums that are exactly 0, and a ReLU pass them.
+  if (g.compact || g.spread || g.taps() == 1) return std::nullopt;
   std::optional<Filter> found;
   std::int64_t least = 0;
   for (const Filter& filter : minimal_filters) {

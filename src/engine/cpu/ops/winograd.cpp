@@ -19,7 +19,7 @@ constexpr std::int64_t largest_rounded = 4;
 }  // namespace
 
 bool Winograd::fits(const ConvGeometry& g) {
-  return !g.raw_input && g.pool == model::Window{2, 2} && g.strides == model::Window{1, 1} &&
+  return !g.raw_input && !g.spread && g.pool == model::Window{2, 2} && g.strides == model::Window{1, 1} &&
          g.kernel.height == g.kernel.width && g.kernel.height >= 3 && g.kernel.height <= 5;
 }
 

@@ -46,7 +46,7 @@ __device__ float value_of(const engine::ElementFunction& f, float x) {
 __device__ float slope_of(const engine::ElementFunction& f, float k) {
   switch (f.kind) {
     case Kind::rectified:
-      return k < f.threshold ? f.slope : k > f.most ? 0.f : 1.f;
+      return k <= f.threshold ? f.slope : k >= f.most ? 0.f : 1.f;
     case Kind::elu:
       return k > 0 ? 1.f : k + f.slope;
     case Kind::selu:
