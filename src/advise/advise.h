@@ -63,6 +63,9 @@ struct SlowKernel {
 };
 std::optional<SlowKernel> slow_kernel(std::span<const trial::OperationCost> operations,
                                       const Roofline& roofline);
+// Its share of a step that also waits for data; nullopt if little is left.
+std::optional<SlowKernel> of_whole_step(const std::optional<SlowKernel>& kernel,
+                                        double data_wait_share);
 
 // The answer, run for longer than a trial, to confirm it.
 struct Confirmation {

@@ -291,7 +291,7 @@ std::string batches_of(const Doubt& doubt) {
 }
 
 std::string step_times(const Doubt& doubt) {
-  if (!all_have(doubt, &BatchSigns::step_seconds)) return "its steps are the same";
+  if (!all_have(doubt, &BatchSigns::step_seconds)) return "its steps do not tell";
   return "a step takes " + of_each(doubt, [](const BatchSigns& signs) {
            return core::format_duration(core::Seconds(*signs.step_seconds));
          });

@@ -63,4 +63,12 @@ std::optional<SlowKernel> slow_kernel(std::span<const trial::OperationCost> oper
   return worst;
 }
 
+std::optional<SlowKernel> of_whole_step(const std::optional<SlowKernel>& kernel,
+                                        double data_wait_share) {
+  if (!kernel) return std::nullopt;
+  SlowKernel found = *kernel;
+  found.share *= 1 - data_wait_share;
+  return found.share > much_of_a_step ? std::optional(found) : std::nullopt;
+}
+
 }  // namespace sweetspot::advise

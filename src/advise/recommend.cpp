@@ -318,8 +318,8 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.inputs_vary = std::ranges::any_of(trials, &trial::Trial::inputs_vary);
   made.limited_by = made.chosen_row()->limited_by;
   add_energy(made);
-  made.slow_kernel = facts.slow_kernel;
   made.data_wait_share = mean_wait(of_chosen->second);
+  made.slow_kernel = of_whole_step(facts.slow_kernel, made.data_wait_share.value_or(0));
   if (const RooflineShare share = roofline_share(made.samples_per_second, facts);
       share.flops || share.bytes)
     made.roofline = share;

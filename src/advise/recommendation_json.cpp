@@ -61,6 +61,7 @@ constexpr auto noise_fields = [](auto& form, auto& noise) {
   form.field("start_samples", noise.start);
   form.field("later_samples", noise.later);
   form.field("trained_epochs", noise.epochs);
+  form.newer_field("diverged_at_step", noise.diverged_at_step);
 };
 
 constexpr auto scaling_fields = [](auto& form, auto& scaling) {

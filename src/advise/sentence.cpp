@@ -73,6 +73,8 @@ std::string memory_part(const Recommendation& made) {
 
 // "; 20 times the noise scale: expect more epochs", of a sentence.
 std::string beyond_noise(const Recommendation& made) {
+  if (made.noise && made.noise->diverged_at_step)
+    return "; training diverged at this learning rate: choose a smaller --lr";
   const auto times = times_noise_scale(made);
   return times ? fmt::format("; {} times the noise scale: expect more epochs",
                              core::format_count(std::round(*times)))

@@ -40,30 +40,64 @@ std::optional<core::Interval> predicted_cost(const TargetRow& row, const TimeToT
   return made.for_energy ? predicted_joules(row) : row.predicted_seconds;
 }
 
+// What the longest run that did not come to the target has cost; nullopt if there is none.
+std::optional<double> cost_in_vain(const TargetRow& row, const TimeToTarget& made) {
+  std::optional<double> most;
+  for (const TargetRunTold& run : row.runs) {
+    if (run.reached || (made.for_energy && !row.joules_per_sample)) continue;
+    const double cost = made.for_energy ? run.samples * row.joules_per_sample->mean : run.seconds;
+    most = std::max(most.value_or(0), cost);
+  }
+  return most;
+}
+
+// Every batch that was trained failed.
+const TargetRow* only_failures(const TimeToTarget& made) {
+  const TargetRow* failed = nullptr;
+  for (const TargetRow& row : made.rows) {
+    if (!row.runs.empty()) return nullptr;
+    if (!row.failure.empty()) failed = &row;
+  }
+  return failed;
+}
+
 std::string not_reached(const TimeToTarget& made) {
   if (made.metric_missing)
     return fmt::format("No run reported its {}: whether {} was reached is unknown.",
                        name(made.target.metric), words(made.target));
+  if (const TargetRow* failed = only_failures(made))
+    return fmt::format("{} was not reached: every batch that was trained failed, batch {} as {}.",
+                       words(made.target), batch_words(failed->batch), failed->failure);
   if (!made.best)
     return fmt::format("{} was not reached: no run came to an evaluation.", words(made.target));
-  return fmt::format("{} was not reached within the budget; best was {}{}.", words(made.target),
+  const bool ended_itself = !made.most_epochs && made.cut_short == CutShort::no;
+  return fmt::format("{} was not reached {}; best was {}{}.", words(made.target),
+                     ended_itself ? "before the program ended" : "within the budget",
                      trial::words(made.target.metric, *made.best),
                      made.best_batch ? " at batch " + batch_words(*made.best_batch) : "");
 }
 
-// The error of the prediction, over the trained batches.
+// The error of the prediction, over the batches that reached the target, and those that refute it.
 std::string prediction_words(const TimeToTarget& made) {
   double most = 0;
   int count = 0;
+  std::string refuted;
   for (const TargetRow& row : made.rows) {
     const auto measured = measured_cost(row, made), predicted = predicted_cost(row, made);
-    if (!measured || !predicted) continue;
-    ++count;
-    most = std::max(most, std::abs(std::log(predicted->mean / measured->mean)));
+    if (!predicted) continue;
+    if (measured) {
+      ++count;
+      most = std::max(most, std::abs(std::log(predicted->mean / measured->mean)));
+    } else if (const auto cost = cost_in_vain(row, made); cost && *cost > predicted->mean) {
+      refuted += (refuted.empty() ? "" : ", ") + batch_words(row.batch);
+    }
   }
   if (count < 2) return "";
-  return fmt::format("predictions of the {} batches that were trained were off by {:.0f}% at most",
-                     count, 100 * (std::exp(most) - 1));
+  return fmt::format("predictions of the {} batches that reached it were off by {:.0f}% at most{}",
+                     count, 100 * (std::exp(most) - 1),
+                     refuted.empty()
+                         ? ""
+                         : "; trained longer than predicted without reaching it: batch " + refuted);
 }
 
 std::string throughput_words(const TimeToTarget& made) {
@@ -75,6 +109,9 @@ std::string throughput_words(const TimeToTarget& made) {
   const TargetRow* row = made.row(*made.throughput_batch);
   if (!row) return fmt::format("for throughput alone it would be batch {}", batch);
   const auto measured = measured_cost(*row, made), predicted = predicted_cost(*row, made);
+  if (const auto cost = cost_in_vain(*row, made); cost && !measured)
+    return fmt::format("for throughput alone it would be batch {}, which did not reach {} in {}",
+                       batch, words(made.target), cost_words(*cost, made));
   if (!measured && !predicted)
     return fmt::format("for throughput alone it would be batch {}", batch);
   return fmt::format("for throughput alone it would be batch {}, which {} {} to {}", batch,
@@ -104,7 +141,9 @@ std::string rate_words(const TimeToTarget& made) {
 
 // How to go on, if no run came to the target within its epochs.
 std::string epochs_words(const TimeToTarget& made) {
-  if (made.batch || !made.best || !made.most_epochs || made.cut_short != CutShort::no) return "";
+  if (made.batch || !made.best || !made.most_epochs || made.cut_short != CutShort::no ||
+      only_failures(made))
+    return "";
   return fmt::format("a run has at most {} epoch{}: --most-epochs raises that", *made.most_epochs,
                      *made.most_epochs == 1 ? "" : "s");
 }
@@ -166,7 +205,7 @@ constexpr auto target_fields = [](auto& form, auto& made) {
   form.derived("joules", [&] { return of_chosen(measured_joules); });
   form.derived("sentence", [&] { return sentence(made); });
   form.derived("reasons", [&] { return reasons_in_words(made); });
-  form.field("command", made.command);
+  form.text("command", made.command);
   form.field("seeds", made.seeds);
   form.field("learning_rate_rule", made.learning_rate_rule);
   form.field("base_learning_rate", made.base_learning_rate);
@@ -236,16 +275,16 @@ std::string sentence(const TimeToTarget& made) {
   const TargetRow* chosen = made.chosen();
   const auto cost = chosen ? measured_cost(*chosen, made) : std::nullopt;
   if (!cost) return not_reached(made);
-  const auto count = static_cast<std::size_t>(chosen->reached());
-  std::string spread;
-  if (count > 1)
-    spread = fmt::format(" ({} to {} over {} seeds)", core::format_rounded(cost->low),
-                         core::format_rounded(cost->high), count);
-  else
-    spread = " (one seed)";
-  if (made.for_energy && count > 1)
-    spread = fmt::format(" ({} to {} over {} seeds)", core::format_joules(cost->low),
-                         core::format_joules(cost->high), count);
+  const int count = chosen->reached(), runs = static_cast<int>(chosen->runs.size());
+  const std::string seeds = count < runs ? fmt::format("{} of {} seeds", count, runs)
+                            : count > 1  ? fmt::format("{} seeds", count)
+                                         : "one seed";
+  const auto figure = [&](double value) {
+    return made.for_energy ? core::format_joules(value) : core::format_rounded(value);
+  };
+  const std::string spread =
+      count > 1 ? fmt::format(" ({} to {} over {})", figure(cost->low), figure(cost->high), seeds)
+                : fmt::format(" ({})", seeds);
   return fmt::format("Train with batch {}: {} {} {}{}{}.", batch_words(chosen->batch),
                      words(made.target), made.for_energy ? "for" : "in",
                      cost_words(cost->mean, made), spread,
@@ -262,11 +301,13 @@ std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
   add(throughput_words(made));
   add(epochs_words(made));
   if (made.critical_batch)
-    add(fmt::format("batches beyond about {} need more epochs{}",
+    add(fmt::format("a batch of about {} ({} to {}{}) needs twice the samples of a small one",
                     core::format_rounded(made.critical_batch->mean),
-                    made.noise_batch ? fmt::format(" (by the noise scale alone: {})",
-                                                   core::format_rounded(*made.noise_batch))
-                                     : ""));
+                    core::format_rounded(made.critical_batch->low),
+                    core::format_rounded(made.critical_batch->high),
+                    made.noise_batch
+                        ? "; by the noise scale alone " + core::format_rounded(*made.noise_batch)
+                        : ""));
   add(prediction_words(made));
   add(rate_words(made));
   if (made.basis == SecondsBasis::speed)

@@ -200,7 +200,7 @@ std::string rule_words(const LearningRate& rate) {
     case LearningRateRule::adascale:
       return fmt::format("times AdaScale's gain of {:.3g}", rate.by_rule / rate.base.rate);
     case LearningRateRule::surge:
-      return "rising up to the noise scale and falling beyond it (Adam)";
+      return "rising up to the noise scale and falling beyond it";
   }
   return "";
 }
@@ -222,6 +222,14 @@ std::string rate_words(const LearningRate& rate) {
     return text + fmt::format("; --lr-check: {}: choose a smaller --lr", tried);
   text += fmt::format("; loss after {} steps: {}", size(done->steps), tried);
   return text + (rate.rate == rate.by_rule ? "" : fmt::format(", so --lr {:g}", rate.rate));
+}
+
+// Of the training on whose way the noise scale was measured.
+std::string divergence_words(const Recommendation& made) {
+  if (!made.noise || !made.noise->diverged_at_step) return "";
+  const LearningRateBase& base = made.learning_rate->base;
+  return fmt::format("; training at {:g} and batch {} diverged at step {}: choose a smaller --lr",
+                     base.rate, size(base.batch), size(*made.noise->diverged_at_step));
 }
 
 std::string accumulation_words(const Recommendation& made) {
@@ -400,7 +408,7 @@ std::string words(Reason reason, const Recommendation& made) {
     case Reason::noise:
       return noise_words(made);
     case Reason::learning_rate:
-      return made.learning_rate ? rate_words(*made.learning_rate) : "";
+      return made.learning_rate ? rate_words(*made.learning_rate) + divergence_words(made) : "";
     case Reason::step_cost:
       return made.step_cost ? fmt::format("a step costs {} + {} a sample",
                                           duration(made.step_cost->fixed_seconds),

@@ -11,15 +11,20 @@ namespace {
 
 constexpr double least_observations = 3;  // before a variance means anything
 
-// The ratio of two means, by Fieller; nullopt unless the denominator's interval is above 0, without
-// which the ratio's is unbounded.
+// For an interval |G|² must be above 0 by 1.7 times the half width of its own (99.9%). At batches
+// far below the noise scale one in forty is above 0 by chance: only these would be told, and each
+// would be far too low.
+constexpr double certainly = 3;  // 1.7²
+
+// The ratio of two means, by Fieller; nullopt unless the denominator's interval is certainly above
+// 0, without which the ratio's is unbounded.
 struct MeanPair {
   double numerator, denominator;
   double numerator_variance, denominator_variance, covariance;
 };
 std::optional<stats::Interval> fieller(const MeanPair& m, double t) {
   const double g = stats::square(t) * m.denominator_variance / stats::square(m.denominator);
-  if (m.denominator <= 0 || !(g < 1)) return std::nullopt;
+  if (m.denominator <= 0 || !(certainly * g < 1)) return std::nullopt;
   const double ratio = m.numerator / m.denominator;
   if (m.denominator_variance == 0 && m.numerator_variance == 0)
     return stats::Interval{ratio, ratio, ratio};

@@ -26,7 +26,7 @@ std::optional<GradientMoments> gradient_moments(const GradientNorms& norms);
 
 struct NoiseEstimate {
   double gradient_squared = 0, trace = 0;
-  // tr(Σ)/|G|² in samples, with its 95% interval; nullopt while |G|² is indistinguishable from 0.
+  // tr(Σ)/|G|² in samples, with its 95% interval; nullopt while |G|² may be 0.
   std::optional<stats::Interval> samples;
   // Then: a bound that it exceeds with 95% probability. nullopt if there are too few observations,
   // or if tr(Σ) is indistinguishable from 0 too.

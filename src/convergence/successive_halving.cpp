@@ -1,7 +1,6 @@
 #include "convergence/successive_halving.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -16,11 +15,11 @@ struct Standing {
   std::int64_t batch = 1;
   int runs = 0, reached = 0;
   bool failed = false;
-  double log_cost_sum = 0;
+  double cost_sum = 0;
 
   bool is_out() const { return failed || reached < runs; }
-  double log_cost() const {
-    return reached > 0 ? log_cost_sum / reached : std::numeric_limits<double>::infinity();
+  double cost() const {
+    return reached > 0 ? cost_sum / reached : std::numeric_limits<double>::infinity();
   }
 };
 
@@ -33,7 +32,7 @@ std::map<std::int64_t, Standing> standings(std::span<const RaceRun> runs) {
     standing.failed = standing.failed || run.failed;
     if (!run.cost) continue;
     ++standing.reached;
-    standing.log_cost_sum += std::log(*run.cost);
+    standing.cost_sum += *run.cost;
   }
   return found;
 }
@@ -41,8 +40,8 @@ std::map<std::int64_t, Standing> standings(std::span<const RaceRun> runs) {
 std::optional<double> least_cost(const std::map<std::int64_t, Standing>& found) {
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [batch, standing] : found)
-    if (!standing.is_out()) least = std::min(least, standing.log_cost());
-  return std::isfinite(least) ? std::optional(std::exp(least)) : std::nullopt;
+    if (!standing.is_out()) least = std::min(least, standing.cost());
+  return std::isfinite(least) ? std::optional(least) : std::nullopt;
 }
 
 RaceStep step_of(std::int64_t batch, int seed, const std::optional<double>& least) {
@@ -103,7 +102,7 @@ std::optional<RaceStep> next_run(std::span<const RaceEntry> entries, std::span<c
     std::vector<Standing> ranked;
     for (const auto& [batch, standing] : standings(before))
       if (!standing.is_out() && standing.runs == seed) ranked.push_back(standing);
-    std::ranges::sort(ranked, {}, &Standing::log_cost);
+    std::ranges::sort(ranked, {}, &Standing::cost);
     if (ranked.size() > static_cast<std::size_t>(field))
       ranked.resize(static_cast<std::size_t>(field));
     for (const Standing& standing : ranked) {
@@ -121,7 +120,7 @@ std::optional<std::int64_t> winner(std::span<const RaceRun> runs) {
     if (a.is_out() != b.is_out()) return b.is_out();
     if (a.is_out() && a.reached != b.reached) return a.reached > b.reached;
     if (!a.is_out() && a.runs != b.runs) return a.runs > b.runs;
-    return a.log_cost() < b.log_cost();
+    return a.cost() < b.cost();
   };
   const Standing* best = nullptr;
   const std::map<std::int64_t, Standing> found = standings(runs);

@@ -197,6 +197,9 @@ class TargetSearch {
     if (!trial.evaluations.empty()) {
       const trial::Evaluation& last = trial.evaluations.back();
       to = {static_cast<double>(last.steps), static_cast<double>(last.samples), last.train_seconds};
+    } else {
+      const auto samples = static_cast<double>(trial.samples_seen);
+      to = {static_cast<double>(trial.steps), samples, samples / speed(trial.setting.batch)};
     }
     if (const auto found = reached(trial)) to = *found, run.reached = true;
     run.samples = to.samples, run.updates = to.steps, run.clock_seconds = to.train_seconds;
@@ -262,9 +265,17 @@ class TargetSearch {
       trial::Setting setting = options_.base;
       setting.batch = *made.batch;
       setting.learning_rate = made.chosen()->learning_rate;
-      made.command = options_.command(setting);
+      made.command = options_.command(setting) + epochs_flag(made);
     }
     return made;
+  }
+
+  // As many as the answer's runs needed; a program decides itself.
+  static std::string epochs_flag(const advise::TimeToTarget& made) {
+    const std::vector<double> samples = made.chosen()->samples();
+    if (!made.samples_in_epoch || samples.empty()) return "";
+    return fmt::format(" --epochs {:.0f}",
+                       std::ceil(std::ranges::max(samples) / *made.samples_in_epoch));
   }
 
   TargetStatus status(const advise::TimeToTarget& made) const {

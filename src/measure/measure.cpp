@@ -191,13 +191,18 @@ class Measurement {
   }
 
   // A data set is rarely a multiple of the batch; many programs train on the remainder. That
-  // happens once per epoch: a program that does so all the time uses a different batch than it was
-  // given.
+  // happens once per epoch, after whole batches, and is the same each time: a program that does
+  // otherwise uses a different batch than it was given, unless it does so seldom.
   bool may_be_an_epochs_last(const trial::Step& step) {
     constexpr std::int64_t seldom = 8;
     const auto steps = static_cast<std::int64_t>(trial_.raw.size());
-    return step.samples > 0 && step.samples < step.updates * trial_.setting.batch && steps > 1 &&
-           ++short_steps_ <= 1 + steps / seldom;
+    if (step.samples <= 0 || step.samples >= step.updates * trial_.setting.batch || steps < 2)
+      return false;
+    const trial::Step& before = trial_.raw[trial_.raw.size() - 2];
+    const bool remains = before.samples == before.updates * trial_.setting.batch &&
+                         step.samples == remainder_.value_or(step.samples);
+    if (remains) remainder_ = step.samples;
+    return remains || ++short_steps_ <= 1 + steps / seldom;
   }
 
   void summarize() {
@@ -268,6 +273,7 @@ class Measurement {
   bool looked_longer_ = false;
   double next_told_ = 0, counted_seconds_ = 0;
   std::int64_t short_steps_ = 0, sampled_samples_ = 0;
+  std::optional<std::int64_t> remainder_;  // samples of an epoch's last step
   Trial trial_;
 };
 

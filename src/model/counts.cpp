@@ -1,5 +1,8 @@
 #include "model/counts.h"
 
+#include <algorithm>
+#include <span>
+
 namespace sweetspot::model {
 namespace {
 
@@ -57,9 +60,11 @@ LayerCounts counts_of(const Network& network, std::size_t index,
   LayerCounts counts;
   counts.parameters = parameters[index];
   counts.forward_flops = std::visit(ForwardFlops{layer}, layer.kind);
-  // Each gradient takes as much arithmetic as the forward pass. The first layer needs no input
-  // gradient, since nothing before it learns.
-  const int gradients = (counts.parameters > 0 ? 1 : 0) + (index > 0 ? 1 : 0);
+  // Each gradient takes as much arithmetic as the forward pass. That of the input is needed only if
+  // something before the layer learns.
+  const auto before = std::span(parameters).first(index);
+  const bool something_learns = std::ranges::any_of(before, [](auto size) { return size > 0; });
+  const int gradients = (counts.parameters > 0 ? 1 : 0) + (something_learns ? 1 : 0);
   counts.training_flops = counts.forward_flops * (1 + gradients);
   counts.activation_bytes = layer.output.size() * static_cast<std::int64_t>(sizeof(float));
   return counts;

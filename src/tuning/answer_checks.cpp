@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <ranges>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -127,9 +128,16 @@ std::optional<trial::Trial> run_to_confirm(Loop& loop, workload::Workload& workl
 
 namespace {
 
+// Of a whole run.
+std::optional<core::Bytes> memory_at(const workload::Workload& workload,
+                                     const trial::Setting& setting) {
+  const search::Predict predict = study::predictor(workload, {setting, {}});
+  return predict ? predict(setting.batch) : std::nullopt;
+}
+
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
           const advise::Facts& facts) {
-  const auto bytes = study::predictor(workload, {setting, {}})(setting.batch);
+  const auto bytes = memory_at(workload, setting);
   return !bytes || !facts.limits.memory.limit || *bytes <= *facts.limits.memory.limit;
 }
 
@@ -148,10 +156,12 @@ std::optional<trial::Setting> advised(const workload::Workload& workload,
   return setting;
 }
 
-// From the store, or run now; nullptr if no further trial may begin.
-const trial::Trial* trial_of(Loop& loop, const trial::Setting& setting) {
-  for (const trial::Trial& trial : loop.trials())
-    if (trial.setting == setting) return &trial;
+// From the store, unless what it is compared with is from another hour, or run now; nullptr if no
+// further trial may begin.
+const trial::Trial* trial_beside(Loop& loop, const trial::Trial& compared,
+                                 const trial::Setting& setting) {
+  for (const trial::Trial& trial : std::views::reverse(loop.trials()))
+    if (trial.setting == setting && trial.started_at >= compared.started_at) return &trial;
   return loop.may_go_on() ? loop.run(setting) : nullptr;
 }
 
@@ -165,11 +175,13 @@ std::optional<advise::LoaderCheck> check_loader(Loop& loop, const workload::Work
   advise::LoaderCheck check;
   check.workers = setting->workers, check.prefetch = setting->prefetch;
   check.samples_per_second_before = chosen.samples_per_second->mean;
-  const trial::Trial* trial = trial_of(loop, *setting);
+  const trial::Trial* trial = trial_beside(loop, chosen, *setting);
   if (!trial) return std::nullopt;
   if (trial->samples_per_second) check.samples_per_second = trial->samples_per_second->mean;
   check.data_wait_share = advise::data_wait_share(*trial);
-  check.memory_bytes = trial->memory_measured ? trial->memory_measured : trial->memory_predicted;
+  check.memory_bytes = memory_at(workload, *setting);
+  if (!check.memory_bytes)
+    check.memory_bytes = trial->memory_measured ? trial->memory_measured : trial->memory_predicted;
   return check;
 }
 
@@ -182,7 +194,7 @@ advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int 
   if (advise::data_wait_share(chosen).value_or(1) < experiment::noticeable_share) return search;
   while (setting.workers < most_workers) {
     setting.workers = std::min(std::max(1, 2 * setting.workers), most_workers);
-    const trial::Trial* trial = trial_of(loop, setting);
+    const trial::Trial* trial = trial_beside(loop, chosen, setting);
     if (!trial || !trial->samples_per_second) break;
     const double now = trial->samples_per_second->mean;
     search.tried.push_back({setting.batch, setting.workers, now});

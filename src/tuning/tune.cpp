@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -21,8 +22,9 @@ using advise::CutShort;
 using study::Axis;
 
 // The trial of a batch with the most complete phases.
+// The latest: a study may have been resumed on a machine that others use less now.
 const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
-  for (const trial::Trial& t : trials)
+  for (const trial::Trial& t : std::views::reverse(trials))
     if (t.setting.batch == batch && t.outcome == trial::Outcome::ok && t.samples_per_second)
       return &t;
   return nullptr;

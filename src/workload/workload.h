@@ -81,6 +81,8 @@ class Session {
   virtual std::vector<SeenGpu> gpus() const { return {}; }
   // The metrics it reported since the last call.
   virtual std::vector<Metric> take_metrics() { return {}; }
+  // So far, besides the steps: those whose time is unknown, since an evaluation came in between.
+  virtual std::int64_t untimed_updates() const { return 0; }
   // Ends it and reports. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
 };

@@ -50,6 +50,13 @@ TEST(SlowKernel, IsNotOneThatHardlyCounts) {
                            {1e9, 1e7}));
 }
 
+TEST(SlowKernel, IsNoneOfAStepThatMostlyWaitsForData) {
+  const SlowKernel kernel{"loss", 0, 0.6, 50};
+  EXPECT_NEAR(of_whole_step(kernel, 0.5)->share, 0.3, 1e-12);
+  EXPECT_FALSE(of_whole_step(kernel, 0.6));
+  EXPECT_FALSE(of_whole_step(std::nullopt, 0));
+}
+
 TEST(SlowKernel, IsOneInSmallPiecesToo) {
   std::vector<OperationCost> step{operation("conv", 0.020, "convolution")};
   step.front().bytes *= 20;

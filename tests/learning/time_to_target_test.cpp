@@ -88,6 +88,20 @@ TEST(TimeToTarget, FindsTheBatchThatIsThereSoonest) {
   }
 }
 
+// The default of `train` may be fewer.
+TEST(TimeToTarget, RecommendsAsManyEpochsAsItsRunsNeeded) {
+  const auto made = machine(law(300));
+  TargetOptions options = asked(made);
+  options.command = [](const trial::Setting&) { return "sweetspot train"; };
+  Search search;
+  const advise::TimeToTarget answer = search.run(made, options).answer;
+  const double samples = std::ranges::max(answer.chosen()->samples());
+  ASSERT_GT(samples, 10'000) << "more than one epoch";
+  EXPECT_EQ(answer.command,
+            "sweetspot train --epochs " +
+                std::to_string(static_cast<int>(std::ceil(samples / *answer.samples_in_epoch))));
+}
+
 TEST(TimeToTarget, CostsAFractionOfTrainingThemAll) {
   const auto made = machine(law(300));
   TargetOptions options = asked(made);
@@ -192,6 +206,9 @@ TEST(TimeToTarget, OfAModelThatNeverTellsTheMetricIsSaidSo) {
   const TargetResult result = search.run(made, options);
   EXPECT_EQ(result.status, TargetStatus::metric_missing);
   EXPECT_EQ(result.trials.size(), 1u) << "one run shows it";
+  const advise::TargetRow& row = *result.answer.row(result.trials.front().setting.batch);
+  EXPECT_GT(row.runs.front().samples, 0);
+  EXPECT_GT(row.runs.front().seconds, 0);
   EXPECT_WORDS(result.message);
 }
 

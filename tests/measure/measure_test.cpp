@@ -382,6 +382,31 @@ TEST_F(Measure, AProgramThatEndsEarlyIsJudgedByWhatItDid) {
   }
 }
 
+// 2,000 samples are three steps of 512 and one of 464.
+TEST_F(Measure, ARemainderAtTheEndOfShortEpochsIsNoOtherBatch) {
+  for (const std::int64_t whole : {1, 3}) {
+    const Trial trial = run(
+        [&](std::int64_t n, const Setting& s) {
+          const std::int64_t samples = n % (whole + 1) == whole ? 464 : s.batch;
+          return step_of(1e-5 * static_cast<double>(samples), samples);
+        },
+        {.batch = 512});
+    EXPECT_EQ(trial.outcome, Outcome::ok) << whole << trial.note;
+    EXPECT_NEAR(trial.samples_per_second->mean, 1e5, 1e3) << whole;
+  }
+}
+
+TEST_F(Measure, ShortStepsThatAreNoRemainderAreAnotherBatch) {
+  const auto outcome = [&](auto samples_of) {
+    return run([&](std::int64_t n, const Setting&) { return step_of(0.01, samples_of(n)); },
+               {.batch = 512})
+        .outcome;
+  };
+  EXPECT_EQ(outcome([](std::int64_t n) { return n < 2 ? 512 : 464; }), Outcome::refused);
+  EXPECT_EQ(outcome([](std::int64_t n) { return n % 2 == 0 ? 512 : 400 + n; }), Outcome::refused);
+  EXPECT_EQ(outcome([](std::int64_t) { return 464; }), Outcome::refused);
+}
+
 TEST_F(Measure, AProgramThatEndsWithoutAStepIsNoTrial) {
   const Trial trial =
       run([](auto, const Setting&) -> Step { throw workload::Ended(Outcome::ok, "it is over"); });

@@ -211,10 +211,10 @@ TEST(Functional, AChainIsReadInItsOrder) {
   EXPECT_EQ(keras2.layers[0].name, "middle");
   EXPECT_EQ(keras2.layers[1].name, "out");
 
-  const auto node = [](const std::string& from) {
+  const auto node = [](const std::string& from, const std::string& training) {
     return R"([{"args": [{"class_name": "__keras_tensor__", "config": {"shape": [null, 4],
                "dtype": "float32", "keras_history": [")" +
-           from + R"(", 0, 0]}}], "kwargs": {"training": null}}])";
+           from + R"(", 0, 0]}}], "kwargs": {"training": )" + training + "}}]";
   };
   const auto dense = [](const std::string& name, const std::string& nodes) {
     return R"({"module": "keras.layers", "class_name": "Dense", "registered_name": null,
@@ -228,7 +228,7 @@ TEST(Functional, AChainIsReadInItsOrder) {
           {"module": "keras.layers", "class_name": "InputLayer", "registered_name": null,
            "name": "in", "inbound_nodes": [],
            "config": {"name": "in", "batch_shape": [null, 4], "sparse": false}}, )" +
-          dense("middle", node("in")) + ", " + dense("out", node("middle")) +
+          dense("middle", node("in", "null")) + ", " + dense("out", node("middle", "false")) +
           R"(], "input_layers": ["in", 0, 0], "output_layers": ["out", 0, 0]}})",
       "net.json");
   EXPECT_EQ(describe(keras3), describe(keras2));

@@ -58,8 +58,46 @@ TEST(TargetAnswer, BeginsWithTheSentenceToActOn) {
   EXPECT_WORDS(sentence(answer()));
   advise::TimeToTarget lost = answer();
   lost.batch.reset();
+  lost.best = 0.981, lost.best_batch = 256, lost.most_epochs = 20;
+  EXPECT_WORDS(sentence(lost));
+}
+
+TEST(TargetAnswer, TellsTheSeedsThatMissedIt) {
+  advise::TimeToTarget made = answer();
+  made.rows[1].runs[1].reached = false;
+  EXPECT_WORDS(sentence(made));
+  made.rows[1].runs.pop_back();
+  EXPECT_WORDS(sentence(made));
+}
+
+TEST(TargetAnswer, OfAProgramThatEndedNamesNoBudget) {
+  advise::TimeToTarget lost = answer();
+  lost.batch.reset();
   lost.best = 0.981, lost.best_batch = 256;
   EXPECT_WORDS(sentence(lost));
+  lost.cut_short = advise::CutShort::budget;
+  EXPECT_WORDS(sentence(lost));
+}
+
+// 256 was trained for 12 s, predicted were 6.9.
+TEST(TargetAnswer, PredictsNothingThatARunRefutes) {
+  advise::TimeToTarget made = answer();
+  made.throughput_batch = 256;
+  made.rows[0].runs = {run_of(1, 8)};
+  const std::vector<std::string> reasons = reasons_in_words(made);
+  EXPECT_WORDS(reasons[0]);
+  EXPECT_WORDS(reasons[2]);
+}
+
+TEST(TargetAnswer, OfFailuresAloneSaysHowOneFailed) {
+  advise::TimeToTarget made = answer();
+  made.batch.reset();
+  made.most_epochs = 20;
+  made.best = 0.1, made.best_batch = 64;  // before it diverged
+  for (advise::TargetRow& row : made.rows) row.runs.clear();
+  EXPECT_WORDS(sentence(made));
+  for (const std::string& reason : reasons_in_words(made))
+    EXPECT_THAT(reason, Not(HasSubstr("--most-epochs")));
 }
 
 TEST(TargetAnswer, HasARowForEachBatchAndSaysWhatThroughputWouldHaveBeen) {

@@ -73,6 +73,21 @@ TEST(DataChoice, LabelsAreNumbersToAModelOfOneOutput) {
   EXPECT_TRUE(dataset.train.labels.empty());
 }
 
+TEST(DataChoice, ASequenceModelTakesImagesWhoseRowsAreItsSteps) {
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "keras_version": "2.11.0", "config": {"name": "steps", "layers": [
+        {"class_name": "InputLayer", "config": {"name": "in", "batch_input_shape": [null, 20, 3]}},
+        {"class_name": "GlobalAveragePooling1D", "config": {"name": "mean"}}]}})",
+      "steps.json");
+  data::Dataset dataset = labelled(20, 3, {0, 1});
+  fit_to_model(dataset, network, Loss::sparse_categorical_crossentropy);
+  EXPECT_EQ(dataset.train.width, 20);
+  EXPECT_EQ(dataset.train.channels, 3);
+  data::Dataset turned = labelled(3, 20, {0, 1});
+  EXPECT_THROW(fit_to_model(turned, network, Loss::sparse_categorical_crossentropy),
+               core::InputError);
+}
+
 TEST(DataChoice, AVectorModelTakesImagesOfItsSize) {
   const model::Network network = model::load_network("linear");
   data::Dataset dataset = labelled(2, 5, {0, 0});

@@ -113,7 +113,7 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
       ->type_name("FILE")
       ->needs(asked);
   text_flag(app, "--branch-samples", "N",
-            "with --critical-batch: samples of each branch [a quarter of the data set]",
+            "with --critical-batch: samples of each branch [a quarter of the data set, at least 8192]",
             [&flags](const std::string& text) {
               flags.samples = core::parse_whole(text, "--branch-samples", 1);
             })

@@ -35,7 +35,7 @@ struct Sources {
       find(value["config"]["keras_history"]);
     } else if (value.is_object() && value.contains("args")) {
       find(value["args"]);
-      if (value.contains("kwargs")) arguments(value["kwargs"]);
+      if (value.contains("kwargs")) arguments(value["kwargs"], true);
     } else if (!value.is_null()) {
       refuse_graph(place, "inbound_nodes", fmt::format("{} is no layer's output", shown(value)));
     }
@@ -44,10 +44,11 @@ struct Sources {
     return value.is_array() && value.size() >= 3 && value[0].is_string() &&
            value[1].is_number_integer() && value[2].is_number_integer();
   }
-  void arguments(const json& given) {
+  // Keras 3 writes the default of Dropout's call, training = False, as if it had been given.
+  void arguments(const json& given, bool of_keras3 = false) {
     if (!given.is_object()) return;
     for (const auto& [name, value] : given.items())
-      if (!value.is_null())
+      if (!value.is_null() && !(of_keras3 && name == "training" && value == false))
         refuse(place, "inbound_nodes",
                fmt::format("the layer is called with {} = {}, which is not supported; leave it out",
                            name, shown(value)));

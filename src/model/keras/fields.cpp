@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "model/keras/json.h"
+#include "model/keras/unsupported.h"
 
 namespace sweetspot::model::keras {
 
@@ -159,7 +160,8 @@ void Fields::ignore(std::initializer_list<std::string_view> fields) {
 void Fields::finish() const {
   for (const auto& [field, value] : object_->items())
     if (!value.is_null() && !known_.contains(field))
-      refuse(field, fmt::format("{} is not supported; leave it out", shown(value)));
+      refuse(field, fmt::format("{} is not supported; leave it out if it does not matter; {}",
+                                shown(value), other_way()));
 }
 
 ClassAndConfig class_and_config(Fields object) {

@@ -50,6 +50,9 @@ json parse(std::string_view text, std::string_view source) {
     throw core::InputError(fmt::format(
         "{} is larger than {}, too large for a model's JSON; give model.to_json() alone",
         core::printable(source), core::format_bytes(max_json_bytes)));
+  // The parser takes one for the end of the text.
+  if (const std::size_t at = text.find('\0'); at != std::string::npos)
+    refuse_text(text, at + 1, source);
   const auto check_depth = [&](int depth, json::parse_event_t, json&) {
     if (depth > max_json_depth)
       throw core::InputError(

@@ -130,6 +130,18 @@ std::string table(const Answer& answer) {
   return answer.recommendation ? rows_table(*answer.recommendation) : trials_table(answer);
 }
 
+namespace {
+
+std::string reasons_and_command(const std::vector<std::string>& reasons,
+                                const std::string& command) {
+  std::string text = "\n";
+  for (const std::string& reason : reasons) text += "- " + reason + "\n";
+  if (!command.empty()) text += fmt::format("\n```sh\n{}\n```\n", core::printable(command));
+  return text;
+}
+
+}  // namespace
+
 std::string markdown(const Answer& answer) {
   std::string text = fmt::format("# Batch size of {}\n\n", core::printable(answer.workload));
   if (const std::string words = sentence(answer); !words.empty()) text += words + "\n\n";
@@ -137,12 +149,12 @@ std::string markdown(const Answer& answer) {
   text += table(answer);
   for (const Failure& failure : failures(answer, most_failures))
     text += fmt::format("\n{}\n\n{}", failure.title, indented(failure.lines));
-  if (!answer.recommendation) return text;
-  text += "\n";
-  const advise::Recommendation& made = *answer.recommendation;
-  for (const std::string& reason : reasons_in_words(made)) text += "- " + reason + "\n";
-  if (!made.command.empty())
-    text += fmt::format("\n```sh\n{}\n```\n", core::printable(made.command));
+  if (answer.recommendation)
+    text += reasons_and_command(reasons_in_words(*answer.recommendation),
+                                answer.recommendation->command);
+  else if (answer.to_target)
+    text +=
+        reasons_and_command(advise::reasons_in_words(*answer.to_target), answer.to_target->command);
   return text;
 }
 

@@ -312,6 +312,12 @@ std::optional<std::int64_t> Program::samples_per_step() const {
   return std::llround(*printed) * options_.ranks_of_batch();
 }
 
+std::int64_t Program::untimed_updates() const {
+  if (client_tells() || !counting_) return 0;
+  const output::Counter& counter = readers_[*counting_].findings().counter;
+  return counted_.updates_at(counter.untimed, counter);
+}
+
 std::optional<std::int64_t> Program::sample_stride() const {
   return client_tells() ? std::nullopt : counted_.sample_stride();
 }

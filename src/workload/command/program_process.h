@@ -72,6 +72,7 @@ class Program {
   // What it shows of its batch.
   std::optional<std::int64_t> steps_total() const;
   std::optional<std::int64_t> samples_per_step() const;
+  std::int64_t untimed_updates() const;  // that its output counts, around evaluations and pauses
   std::optional<std::int64_t> sample_stride() const;
   // The losses its client reported, else those it printed.
   std::vector<trial::Loss> losses() const;

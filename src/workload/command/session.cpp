@@ -203,6 +203,10 @@ trial::Step CommandSession::whole_run() {
   return step;
 }
 
+std::int64_t CommandSession::untimed_updates() const {
+  return program_ ? program_->untimed_updates() : 0;
+}
+
 std::vector<Metric> CommandSession::take_metrics() {
   return program_ ? program_->take_metrics() : std::vector<Metric>();
 }

@@ -24,6 +24,7 @@ class CommandSession final : public Session {
   }
   bool rests_between_steps() const override { return false; }
   std::vector<Metric> take_metrics() override;
+  std::int64_t untimed_updates() const override;
   std::vector<SeenGpu> gpus() const override;
   std::size_t loaded_ahead() const override;
   std::optional<double> restart_seconds() const override;

@@ -34,6 +34,12 @@ std::optional<std::int64_t> SampleStride::value() const {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> SampleStride::of_most_steps() const {
+  for (auto rise = rises_.rbegin(); rise != rises_.rend(); ++rise)
+    if (2 * rise->second >= count_) return rise->first;
+  return value();
+}
+
 std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& advances,
                                         const output::Counter& counter) {
   output::Advance all;

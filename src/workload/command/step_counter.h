@@ -17,6 +17,8 @@ class SampleStride {
   void add(std::int64_t samples);
   // The largest number that nearly all rises are multiples of; nullopt if there is none.
   std::optional<std::int64_t> value() const;
+  // The rise of at least half of them, where each is one step; else value().
+  std::optional<std::int64_t> of_most_steps() const;
 
  private:
   std::map<std::int64_t, std::int64_t> rises_;  // how often each was seen

@@ -56,8 +56,18 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
                                TrainingObserver& observer, const std::atomic<int>& stop) {
   const std::unique_ptr<Session> session = workload_.open(setting);
   Trained trained;
-  trial::Evaluation at;
+  trial::Evaluation timed;
+  // Steps whose time is unknown took as long as the others.
+  const auto with_untimed = [&] {
+    trial::Evaluation at = timed;
+    if (timed.steps == 0) return at;
+    const std::int64_t untimed = session->untimed_updates();
+    at.steps += untimed, at.samples += untimed * setting.batch;
+    at.train_seconds *= static_cast<double>(at.steps) / static_cast<double>(timed.steps);
+    return at;
+  };
   const auto evaluate = [&] {
+    trial::Evaluation at = with_untimed();
     bool goes_on = true;
     for (const Metric& told : session->take_metrics()) {
       const std::optional<double> value = value_of(told, metric_);
@@ -71,8 +81,9 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
   try {
     do {
       const trial::Step step = session->step();
-      at.steps += step.updates, at.samples += step.samples, at.train_seconds += step.seconds;
-      observer.progress({1, 0, static_cast<double>(at.samples) / at.train_seconds});
+      timed.steps += step.updates, timed.samples += step.samples;
+      timed.train_seconds += step.seconds;
+      observer.progress({1, 0, static_cast<double>(timed.samples) / timed.train_seconds});
       if (stop != 0) throw Ended(trial::Outcome::cancelled, "it was stopped");
     } while (evaluate());
   } catch (const Ended& ended) {
@@ -80,8 +91,9 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
     trained.note = ended.what();
     evaluate();  // what it printed last
   }
+  const trial::Evaluation end = with_untimed();
   const Account account = session->close();
-  trained.steps = at.steps, trained.samples = at.samples;
+  trained.steps = end.steps, trained.samples = end.samples;
   trained.memory_measured = account.memory_peak;
   trained.noise_scale = account.noise_scale;
   if (trained.outcome == trial::Outcome::ok) trained.note = account.note;

@@ -58,11 +58,14 @@ data::Dataset open_fetched(const std::string& name, const Say& say) {
   return dataset;
 }
 
-// A model of vectors takes any sample with as many values: the memory is the same.
+// A model of vectors takes any sample with as many values, and one of sequences an image of one
+// channel whose rows are the steps: the memory is the same.
 void flatten(data::Samples& samples, const model::Shape& input) {
-  if (!input.vector || samples.sample_size() != input.size()) return;
-  samples.height = samples.width = 1;
-  samples.channels = input.size();
+  const bool as_vector = input.vector && samples.sample_size() == input.size();
+  const bool as_steps = input.sequence && samples.channels == 1 && samples.height == input.width &&
+                        samples.width == input.channels;
+  if (!as_vector && !as_steps) return;
+  samples.height = input.height, samples.width = input.width, samples.channels = input.channels;
 }
 
 void require_labels(const data::Dataset& dataset, model::Loss loss) {

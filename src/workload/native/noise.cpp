@@ -90,17 +90,19 @@ trial::GradientNoise measure_noise(const Run& run, const trial::Setting& setting
   NoiseMeter meter(run, epochs->trainer(), options.pipeline, largest, time);
   trial::GradientNoise noise;
   noise.start = meter.measure(share_before * time, stop);
-  std::int64_t samples = 0;
-  bool finite = true;
+  std::int64_t samples = 0, steps = 0;
   epochs->start(0);
   do {
     const auto updates = epochs->next(std::numeric_limits<std::int64_t>::max());
     if (updates.empty()) break;
-    for (const Update& update : updates)
-      samples += update.samples, finite = finite && std::isfinite(update.result.loss);
-  } while (finite && Clock::now() - begin < (1 - share_after) * time);
+    for (const Update& update : updates) {
+      samples += update.samples, ++steps;
+      if (!std::isfinite(update.result.loss) && !noise.diverged_at_step)
+        noise.diverged_at_step = steps;
+    }
+  } while (!noise.diverged_at_step && Clock::now() - begin < (1 - share_after) * time);
   noise.epochs = static_cast<double>(samples) / static_cast<double>(run.dataset.train.count);
-  if (finite) noise.later = meter.measure(share_after * time, stop);
+  if (!noise.diverged_at_step) noise.later = meter.measure(share_after * time, stop);
   return noise;
 }
 

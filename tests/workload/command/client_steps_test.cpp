@@ -96,6 +96,18 @@ TEST(ClientSteps, SamplesAreTheBatchUnlessSaid) {
   EXPECT_EQ(seventeen->samples, 17);
 }
 
+// 464 and 512 are both multiples of 16.
+TEST(ClientSteps, MostStepsHaveTheBatchBesidesAnEpochsLast) {
+  Steps steps(512, 100);
+  steps.begin({101}, now);
+  for (int i = 0; i < 12; ++i) {
+    StepEnd step = step_at(102 + i);
+    step.samples = i % 4 == 3 ? 464 : 512;
+    steps.step(step, now);
+  }
+  EXPECT_EQ(steps.samples_per_step(), 512);
+}
+
 TEST(ClientSteps, WaitingIsAtMostAllOfAStep) {
   Steps steps(64, 100);
   steps.begin({101}, now);

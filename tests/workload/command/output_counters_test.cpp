@@ -346,6 +346,21 @@ TEST(Counters, WhatLiesBetweenTwoLinesCountsOnlyIfItWasTraining) {
         << between;
 }
 
+// Their time is not known, but a run to a target made them.
+TEST(Counters, StepsAroundAnEvaluationAreCountedWithoutTheirTime) {
+  Reader reader;
+  double at = 0;
+  std::int64_t timed = 0;
+  for (int step = 5; step <= 100; step += 5) {
+    reader.feed("step " + std::to_string(step) + " loss 0.5\n", at += 0.1);
+    if (step % 10 == 0) reader.feed("val_accuracy: 0.5\n", at += 0.3);
+    for (const Advance& advance : reader.take()) timed += advance.updates;
+  }
+  const std::int64_t untimed = reader.findings().counter.untimed;
+  EXPECT_GT(timed, 30);
+  EXPECT_EQ(timed + untimed, 95) << "all after the first line";
+}
+
 TEST(Counters, AnotherLoopThatCountsInBetweenIsNoTraining) {
   std::vector<Piece> pieces;
   double seconds = 0;

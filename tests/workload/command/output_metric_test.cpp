@@ -22,13 +22,18 @@ TEST(MetricRegex, FindsTheUsualWaysToPrintOne) {
       {"test acc 97.5", 0.975},
       {"{\"eval_accuracy\": 0.25, \"epoch\": 1}", 0.25},
       {"validation/accuracy=1e-1", 0.1},
-      {"[val] acc = 50 %", 0.5}};
+      {"[val] acc = 50 %", 0.5},
+      {"Test set: Average loss: 0.0534, Accuracy: 9821/10000 (98%)", 0.98},
+      {"Accuracy of the network on the 10000 test images: 97.1 %", 0.971},
+      {"accuracy on test set: 97.1%", 0.971},
+      {" * Acc@1 76.130 Acc@5 92.862", 0.7613}};
   for (const auto& [line, value] : accuracies) {
     const auto found = read(Metric::accuracy, line);
     ASSERT_TRUE(found) << line;
     EXPECT_NEAR(*found, value, 1e-12) << line;
   }
   EXPECT_EQ(read(Metric::loss, "accuracy 0.9 val_loss: 3.25"), 3.25);
+  EXPECT_EQ(read(Metric::loss, "Test set: Average loss: 0.0534, Accuracy: 9821/10000"), 0.0534);
 }
 
 TEST(MetricRegex, LeavesTrainingAlone) {

@@ -23,7 +23,7 @@ class Steps {
   std::optional<double> first_mark() const { return first_mark_; }  // where the start-up ended
   std::int64_t bad() const { return bad_; }
   // The samples of most steps, if the client counts them.
-  std::optional<std::int64_t> samples_per_step() const { return stride_.value(); }
+  std::optional<std::int64_t> samples_per_step() const { return stride_.of_most_steps(); }
 
  private:
   bool accept(double at, double now);

@@ -62,9 +62,11 @@ bool Counters::see(const Refresh& refresh, double at_seconds) {
   if (moved.rose) last_rise_ = now_;
   const std::uint64_t boundary =
       refresh.whole_epoch ? interruption_ : std::max(interruption_, pause_);
-  if (moved.started || refresh.after_validation || seen_before < boundary) mark(series, at_seconds);
+  if (moved.started || refresh.after_validation || seen_before < boundary)
+    leave_out(series, moved, at_seconds);
   if (!leads(series, moved)) return false;
-  told_ = {series.format, series.counts, series.total, series.weight_updates, {}, series.count};
+  told_ = {series.format, series.counts, series.total, series.weight_updates, {},
+           series.count,  series.untimed};
   if (series.count > series.mark_count) advance(series, at_seconds);
   return true;
 }
@@ -121,7 +123,7 @@ bool Counters::see(const LogLine& line, double at_seconds) {
     if (seen_before == now_) continue;  // twice in the line
     const Move moved = move(series, counter.count, seen_before == 0);
     any_rose = any_rose || moved.rose;
-    if (passes_boundary(series, line, moved, seen_before)) mark(series, at_seconds);
+    if (passes_boundary(series, line, moved, seen_before)) leave_out(series, moved, at_seconds);
     if (series.of_evaluation) {
       interruption_ = now_;
       continue;
@@ -289,8 +291,8 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
 // Samples and totals in the leader's line belong to it.
 void Counters::note_leader(const Series& series, const LogLine& line) {
   const std::optional<double> samples_per_step = told_.samples_per_step;
-  told_ = {series.format,         series.counts,    series.total,
-           series.weight_updates, samples_per_step, series.count};
+  told_ = {series.format,    series.counts, series.total,  series.weight_updates,
+           samples_per_step, series.count,  series.untimed};
   const std::int64_t count_before = std::exchange(told_count_, series.count);
   const std::int64_t risen = series.count - count_before;
   for (const LineCounter& counter : line.counters()) {
@@ -326,6 +328,15 @@ void Counters::mark(Series& series, double at_seconds) {
   series.mark_count = series.count;
   series.mark_seconds = at_seconds;
   series.advanced = false;
+}
+
+// The time since the mark is not only that of steps, but they were made.
+void Counters::leave_out(Series& series, const Move& move, double at_seconds) {
+  if (move.rose)
+    series.untimed += series.count - series.mark_count;
+  else if (series.rises > 0)  // it began again
+    series.untimed += std::min(series.count, series.longest_rise);
+  mark(series, at_seconds);
 }
 
 Counters::Series* Counters::find(std::uint64_t identity) {

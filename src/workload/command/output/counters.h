@@ -31,6 +31,7 @@ class Counters {
     bool weight_updates = false;
     std::optional<double> samples_per_step;
     std::int64_t count = 0;
+    std::int64_t untimed = 0;  // that it rose by around evaluations and pauses
   };
   const Leader& leader() const { return told_; }  // as it was seen last
   bool has_leader() const { return leader_ != 0; }
@@ -50,6 +51,7 @@ class Counters {
     std::int64_t mark_count = 0;
     double mark_seconds = 0;
     bool advanced = false;  // an Advance ended at the mark
+    std::int64_t untimed = 0;
     std::uint64_t born = 0;
     std::uint64_t seen_last = 0;
     std::uint64_t rose_last = 0, rose_before = 0;  // the last rise and the previous one
@@ -90,6 +92,7 @@ class Counters {
   void note_leader(const Series& series, const LogLine& line);
   void advance(Series& series, double at_seconds);
   static void mark(Series& series, double at_seconds);
+  static void leave_out(Series& series, const Move& move, double at_seconds);
 
   std::vector<Series> all_;
   std::vector<Other> others_;

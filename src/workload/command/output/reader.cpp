@@ -179,6 +179,7 @@ struct Reader::State final : Scanner::Sink {
     counter.counts_weight_updates = leader.weight_updates || refresh.format == Format::regex ||
                                     counter.source == "HF Trainer bar";
     counter.total = leader.total;
+    counter.untimed = leader.untimed;
     counter.samples_per_step = leader.samples_per_step;
     ++counter.lines;
     constexpr std::size_t most_losses = 4096;

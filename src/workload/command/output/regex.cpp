@@ -144,15 +144,22 @@ bool StepsRegex::gave_up() const { return state_->pattern.gave_up(); }
 
 namespace {
 
-constexpr const char* of_a_test = "(?i)(?:val|valid|validation|test|testing|eval|evaluation)";
+constexpr const char* of_a_test = "(?:val|valid|validation|test|testing|eval|evaluation)";
 constexpr const char* value_behind =
     R"([a-z0-9@]*["']?\s*(?:[:=]|is|of)?\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?\s*%?))";
 
+// As in "val_accuracy: 0.98"; and, each with its value as group 1, as in PyTorch's examples: "Test
+// set: Average loss: 0.05, Accuracy: 9800/10000 (98%)", "Accuracy of the network on the 10000 test
+// images: 98 %" and " * Acc@1 76.1".
 std::string usual(trial::Target::Metric metric) {
+  const std::string beside = fmt::format(R"({}[\] _/.\-]*(?:set ?)?)", of_a_test);
+  if (metric == trial::Target::Metric::loss)
+    return fmt::format(R"((?|{0}loss{1}|{0}:?\s*(?:average|avg\.?|mean) loss{1}))", beside,
+                       value_behind);
   return fmt::format(
-      "{}{}{}{}", of_a_test, R"([\] _/.\-]*)",
-      metric == trial::Target::Metric::accuracy ? "(?:set )?acc(?:uracy)?" : "(?:set )?loss",
-      value_behind);
+      R"((?|{0}acc(?:uracy)?{1}|{0}:?\s*(?:(?:average|avg\.?|mean) )?loss\W+[0-9.e+\-]+\W+acc(?:uracy)?:? *[0-9]+/[0-9]+ *\(([0-9.]+ *%)\))"
+      R"(|acc(?:uracy)?[a-z ]* on (?:the )?(?:[0-9,]+ )?{2}[a-z ]*[:=]? *([0-9.]+ *%?)|\* *acc@1 *([0-9.]+ *%?)))",
+      beside, value_behind, of_a_test);
 }
 
 std::optional<double> number_in(std::string_view text) {
@@ -165,7 +172,7 @@ std::optional<double> number_in(std::string_view text) {
 }  // namespace
 
 MetricRegex::MetricRegex(trial::Target::Metric metric, const std::optional<std::string>& regex)
-    : metric_(metric), pattern_(regex.value_or(usual(metric)), "--metric-regex") {
+    : metric_(metric), pattern_(regex.value_or("(?i)" + usual(metric)), "--metric-regex") {
   if (pattern_.groups() != 1)
     throw core::InputError(fmt::format(
         "--metric-regex '{}' has {} groups, and one is the value; write others as (?:…)",
