@@ -67,6 +67,11 @@ search::Limits limits_of(const nlohmann::json& terms, const nlohmann::json& envi
     if (at<std::string>(terms, "/limits/objective") == name(each)) limits.objective = each;
   limits.min = std::max<std::int64_t>(1, at<std::int64_t>(terms, "/limits/min").value_or(1));
   limits.max = std::max(limits.min, at<std::int64_t>(terms, "/limits/max").value_or(INT64_MAX / 2));
+  std::vector<std::int64_t> swept;
+  if (terms.contains("batches"))
+    for (const nlohmann::json& batch : terms["batches"])
+      if (batch.is_number_integer()) swept.push_back(batch.get<std::int64_t>());
+  if (!swept.empty()) limits.min = std::ranges::min(swept), limits.max = std::ranges::max(swept);
   limits.multiple_of =
       std::max<std::int64_t>(1, at<std::int64_t>(terms, "/limits/multiple_of").value_or(1));
   limits.tolerance = at<double>(terms, "/limits/tolerance").value_or(limits.tolerance);
@@ -154,6 +159,7 @@ Answer answer_of(const trial::Study& study) {
   if (!kind.empty() && answer.workload.starts_with(kind + " "))
     answer.workload.erase(0, kind.size() + 1);
   answer.trials = study.trials;
+  if (kind == "sweep") answer.swept_epochs = at<std::int64_t>(terms, "/epochs");
   for (const trial::Trial& trial : study.trials) answer.seconds += trial.seconds;
   answer.environment_json = study.environment.json;
   answer.program = study.environment.program, answer.machine = study.environment.machine;

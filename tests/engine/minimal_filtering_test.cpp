@@ -113,9 +113,8 @@ TEST(SpreadConvolutions, AreExactlyZeroWhereNoTapFalls) {
                 {{"class_name", "Flatten"}, {"config", {{"name", "flatten"}}}},
                 {{"class_name", "Dense"},
                  {"config", {{"name", "last"}, {"units", 3}, {"activation", "softmax"}}}}};
-    if (pools)
-      layers.insert(layers.begin() + 2,
-                    {{"class_name", "MaxPooling2D"}, {"config", {{"name", "pool"}}}});
+    const json pool{{"class_name", "MaxPooling2D"}, {"config", {{"name", "pool"}}}};
+    if (pools) layers.insert(layers.begin() + 2, pool);
     const json keras{{"class_name", "Sequential"},
                      {"config", {{"name", "spread"}, {"layers", layers}}},
                      {"keras_version", "2.11.0"}};

@@ -101,6 +101,20 @@ TEST(EpochTables, TellOfFailuresOnceAndHarmlessly) {
   EXPECT_THAT(text, Not(HasSubstr("\033")));
 }
 
+TEST(EpochTables, OfAStoredSweepHaveItsEpochsAndBatches) {
+  trial::Study study;
+  study.study_key.workload = "sweep tiny on mnist";
+  study.study_key.json =
+      R"({"terms": {"kind": "sweep", "epochs": 2, "batches": [1024, 64], "limits": {"min": 1}}})";
+  study.trials = two_batches();
+  const Answer answer = answer_of(study);
+  EXPECT_EQ(answer.swept_epochs, 2);
+  const auto object = epoch_json(answer, one_and_two);
+  EXPECT_EQ(object["limits"]["min_batch"], 64);
+  EXPECT_EQ(object["limits"]["max_batch"], 1024);
+  EXPECT_EQ(object["cells"].size(), 4u);
+}
+
 TEST(EpochTables, AccuracyThatNobodyMeasuredIsNotShown) {
   const std::vector<trial::Trial> trials{trained(100, 1, 2, {0, 0})};
   EXPECT_EQ(cells_of(epoch_tables(trials, one_and_two)).size(), 2u) << "a heading and a batch";

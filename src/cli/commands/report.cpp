@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
@@ -13,6 +15,7 @@
 #include "report/answer.h"
 #include "report/compare/formats.h"
 #include "report/compare/several.h"
+#include "report/epochs.h"
 #include "report/exports/tensorboard/tensorboard.h"
 #include "report/formats.h"
 #include "report/html/html.h"
@@ -38,17 +41,26 @@ std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+// After each epoch, if it is a sweep that trains.
+std::vector<std::int64_t> epochs_of(const report::Answer& answer) {
+  std::vector<std::int64_t> epochs(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(answer.swept_epochs.value_or(0), 0, 1000)));
+  std::iota(epochs.begin(), epochs.end(), 1);
+  return epochs;
+}
+
 std::string text_of(report::Answer answer, Form form) {
+  const std::vector<std::int64_t> epochs = epochs_of(answer);
   switch (form) {
     case Form::unsaid:
     case Form::html:
       return report::html(std::move(answer));
     case Form::markdown:
-      return report::markdown(answer);
+      return epochs.empty() ? report::markdown(answer) : report::epoch_markdown(answer, epochs);
     case Form::csv:
       return report::csv(answer);
     case Form::json:
-      return json_text(report::json(answer));
+      return json_text(epochs.empty() ? report::json(answer) : report::epoch_json(answer, epochs));
   }
   return "";
 }

@@ -34,7 +34,9 @@ std::string percent(const std::optional<double>& share) {
 
 std::string number(const std::optional<double>& value) {
   if (!value) return std::string(report::unknown);
-  return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
+  if (std::isnan(*value)) return "NaN";  // fmt writes -nan
+  constexpr double wide = 1e6;           // of a training that diverges
+  return std::abs(*value) < wide ? fmt::format("{:.4f}", *value) : fmt::format("{:.3g}", *value);
 }
 
 // "412", "2.2k", "14k": the table has the order of magnitude, and --json the number.
