@@ -53,6 +53,7 @@ std::string nearest(std::string_view class_name) {
   for (const Family& family : families)
     if (class_name.find(family.part) != std::string_view::npos) return std::string(family.nearest);
   std::vector<std::string_view> names = known_layers();
+  std::erase(names, "InputLayer");
   const std::string_view asked = class_name.substr(0, 100);
   std::ranges::stable_sort(names, {},
                            [&](std::string_view name) { return core::edit_distance(asked, name); });
