@@ -80,6 +80,26 @@ TEST(PaperCnn, HasTheLayersOfThePaper) {
   }
 }
 
+constexpr const char* rescaled = R"({"class_name": "Sequential", "keras_version": "2.11.0",
+    "config": {"name": "rescaled", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_input_shape": [null, 8, 8, 3]}},
+    {"class_name": "Rescaling", "config": {"name": "scale", "scale": 0.5}},
+    {"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": 3}},
+    {"class_name": "Conv2D", "config": {"name": "next", "filters": 4, "kernel_size": 3}}]}})";
+
+TEST(Counts, NoInputGradientIsNeededBeforeAnythingLearns) {
+  const Network network = read_keras(rescaled, "rescaled.json");
+  const LayerCounts first = counts(network, 1), next = counts(network, 2);
+  EXPECT_EQ(first.training_flops, 2 * first.forward_flops);
+  EXPECT_EQ(next.training_flops, 3 * next.forward_flops);
+}
+
+TEST(KerasText, WithBytesBehindItIsRejected) {
+  const std::string text = rescaled;
+  EXPECT_THROW(read_keras(text + std::string(2, '\0'), "net.json"), core::InputError);
+  EXPECT_THROW(read_keras(text + "x", "net.json"), core::InputError);
+}
+
 TEST(Counts, TrainingAddsAGradientToInputAndWeights) {
   const Network network = load_network("paper-cnn");
   const LayerCounts first = counts(network, 0), pool = counts(network, 1),
