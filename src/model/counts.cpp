@@ -48,23 +48,31 @@ struct ForwardFlops {
   }
 };
 
-std::vector<std::int64_t> parameters_by_layer(const Network& network) {
-  std::vector<std::int64_t> sizes(network.layers.size());
-  for (const Parameter& parameter : parameters(network)) sizes[parameter.layer] += parameter.size();
-  return sizes;
+struct LayerParameters {
+  std::int64_t count = 0;
+  bool learn = false;  // any of them
+};
+std::vector<LayerParameters> parameters_by_layer(const Network& network) {
+  std::vector<LayerParameters> found(network.layers.size());
+  for (const Parameter& parameter : parameters(network)) {
+    LayerParameters& of_layer = found[parameter.layer];
+    of_layer.count += parameter.size();
+    of_layer.learn = of_layer.learn || parameter.trainable;
+  }
+  return found;
 }
 
 LayerCounts counts_of(const Network& network, std::size_t index,
-                      const std::vector<std::int64_t>& parameters) {
+                      const std::vector<LayerParameters>& parameters) {
   const Layer& layer = network.layers[index];
   LayerCounts counts;
-  counts.parameters = parameters[index];
+  counts.parameters = parameters[index].count;
   counts.forward_flops = std::visit(ForwardFlops{layer}, layer.kind);
   // Each gradient takes as much arithmetic as the forward pass. That of the input is needed only if
   // something before the layer learns.
   const auto before = std::span(parameters).first(index);
-  const bool something_learns = std::ranges::any_of(before, [](auto size) { return size > 0; });
-  const int gradients = (counts.parameters > 0 ? 1 : 0) + (something_learns ? 1 : 0);
+  const int gradients = (parameters[index].learn ? 1 : 0) +
+                        (std::ranges::any_of(before, &LayerParameters::learn) ? 1 : 0);
   counts.training_flops = counts.forward_flops * (1 + gradients);
   counts.activation_bytes = layer.output.size() * static_cast<std::int64_t>(sizeof(float));
   return counts;
@@ -77,7 +85,7 @@ LayerCounts counts(const Network& network, std::size_t layer) {
 }
 
 LayerCounts total_counts(const Network& network) {
-  const std::vector<std::int64_t> sizes = parameters_by_layer(network);
+  const std::vector<LayerParameters> sizes = parameters_by_layer(network);
   LayerCounts total;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const LayerCounts one = counts_of(network, i, sizes);

@@ -18,9 +18,9 @@ struct Answer {
   std::string status;    // found, nothing_feasible, budget, stopped, store_failed, finished
   std::string message;   // why there is no recommendation, or why it ended early; may be empty
   std::vector<trial::Trial> trials;
-  std::size_t resumed = 0;  // of them, how many existed before this run
+  std::size_t resumed = 0;                     // of them, how many existed before this run
   std::optional<std::int64_t> swept_epochs{};  // the most epochs of a sweep that trains
-  double seconds = 0;       // of this run
+  double seconds = 0;                          // of this run
   std::optional<advise::Recommendation> recommendation;
   std::optional<advise::Doubt> doubt;             // why there is none
   std::optional<advise::TimeToTarget> to_target;  // the answer of a tune to a target, in its place

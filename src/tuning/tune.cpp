@@ -21,13 +21,17 @@ namespace {
 using advise::CutShort;
 using study::Axis;
 
-// The trial of a batch with the most complete phases.
-// The latest: a study may have been resumed on a machine that others use less now.
+// The latest trial of a batch, since a study may be resumed on a machine that others use less; of
+// those that know their phases, if any does.
 const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
-  for (const trial::Trial& t : std::views::reverse(trials))
-    if (t.setting.batch == batch && t.outcome == trial::Outcome::ok && t.samples_per_second)
-      return &t;
-  return nullptr;
+  const trial::Trial* latest = nullptr;
+  for (const trial::Trial& t : std::views::reverse(trials)) {
+    if (t.setting.batch != batch || t.outcome != trial::Outcome::ok || !t.samples_per_second)
+      continue;
+    if (t.phases) return &t;
+    if (!latest) latest = &t;
+  }
+  return latest;
 }
 
 class Tuning {
@@ -309,11 +313,12 @@ class Tuning {
     made = answer();
   }
 
-  // As counted by the program in the trial of that batch.
+  // As counted by the program in a trial of that batch.
   std::optional<std::int64_t> steps_of_epoch(std::int64_t size) {
-    const auto known = curve();
-    const trial::Trial* measured = trial_of(known, size);
-    return measured ? measured->steps_total : std::nullopt;
+    for (const trial::Trial& trial : curve())
+      if (trial.setting.batch == size && trial.outcome == trial::Outcome::ok && trial.steps_total)
+        return trial.steps_total;
+    return std::nullopt;
   }
 
   // A step takes equally long at any learning rate: trials have the given one.

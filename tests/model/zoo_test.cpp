@@ -84,12 +84,13 @@ constexpr const char* rescaled = R"({"class_name": "Sequential", "keras_version"
     "config": {"name": "rescaled", "layers": [
     {"class_name": "InputLayer", "config": {"name": "in", "batch_input_shape": [null, 8, 8, 3]}},
     {"class_name": "Rescaling", "config": {"name": "scale", "scale": 0.5}},
+    {"class_name": "BatchNormalization", "config": {"name": "norm", "center": false, "scale": false}},
     {"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": 3}},
     {"class_name": "Conv2D", "config": {"name": "next", "filters": 4, "kernel_size": 3}}]}})";
 
 TEST(Counts, NoInputGradientIsNeededBeforeAnythingLearns) {
   const Network network = read_keras(rescaled, "rescaled.json");
-  const LayerCounts first = counts(network, 1), next = counts(network, 2);
+  const LayerCounts first = counts(network, 2), next = counts(network, 3);
   EXPECT_EQ(first.training_flops, 2 * first.forward_flops);
   EXPECT_EQ(next.training_flops, 3 * next.forward_flops);
 }

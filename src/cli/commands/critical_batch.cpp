@@ -112,11 +112,12 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
                  "with --critical-batch: start from these weights (safetensors)")
       ->type_name("FILE")
       ->needs(asked);
-  text_flag(app, "--branch-samples", "N",
-            "with --critical-batch: samples of each branch [a quarter of the data set, at least 8192]",
-            [&flags](const std::string& text) {
-              flags.samples = core::parse_whole(text, "--branch-samples", 1);
-            })
+  text_flag(
+      app, "--branch-samples", "N",
+      "with --critical-batch: samples of each branch [a quarter of the data set, at least 8192]",
+      [&flags](const std::string& text) {
+        flags.samples = core::parse_whole(text, "--branch-samples", 1);
+      })
       ->needs(asked);
   whole_flag(app, "--branch-seeds", flags.seeds, {1, 1000},
              "with --critical-batch: branches per batch, with different sample orders")

@@ -274,9 +274,8 @@ void introduce(const native::Run& run) {
   const int cores = probe::proc::usable_cores();
   const int threads = o.threads * (o.ranks.group ? o.ranks.group->local_size() : 1);
   if (!o.device.gpu && threads > cores)
-    Output::talk(
-        fmt::format("{} threads share {} core{}, which is slower than one each", threads, cores,
-                    cores == 1 ? "" : "s"));
+    Output::talk(fmt::format("{} threads share {} core{}, which is slower than one each", threads,
+                             cores, cores == 1 ? "" : "s"));
 }
 
 // "staleness: 0 for 55%, 1 for 45% of 600 updates"

@@ -19,8 +19,9 @@ constexpr std::int64_t largest_rounded = 4;
 }  // namespace
 
 bool Winograd::fits(const ConvGeometry& g) {
-  return !g.raw_input && !g.spread && g.pool == model::Window{2, 2} && g.strides == model::Window{1, 1} &&
-         g.kernel.height == g.kernel.width && g.kernel.height >= 3 && g.kernel.height <= 5;
+  return !g.raw_input && !g.spread && g.pool == model::Window{2, 2} &&
+         g.strides == model::Window{1, 1} && g.kernel.height == g.kernel.width &&
+         g.kernel.height >= 3 && g.kernel.height <= 5;
 }
 
 Winograd::Winograd(const ConvGeometry& geometry, std::int64_t samples)

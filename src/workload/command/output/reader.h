@@ -55,7 +55,7 @@ struct Counter {
   bool counts_weight_updates = false;  // and not micro-batches, if several of them make an update
   std::int64_t lines = 0;              // that moved it: log lines or refreshes of a bar, not steps
   std::optional<std::int64_t> total = {};  // steps or samples of an epoch, if printed
-  std::int64_t untimed = 0;  // steps or samples around evaluations and pauses
+  std::int64_t untimed = 0;                // steps or samples around evaluations and pauses
   // Samples printed next to the steps, if both rise: the actual samples per step.
   std::optional<double> samples_per_step = {};
 };
