@@ -1,6 +1,7 @@
 #include "convergence/successive_halving.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
