@@ -3,6 +3,7 @@
 #include "engine/cpu/compiled_plan.h"
 #include "engine/cpu/few_channels.h"
 #include "engine/cpu/flatten.h"
+#include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/ops.h"
 #include "engine/extents.h"
 
