@@ -69,11 +69,11 @@ void run(const std::string& model, double seconds, const std::string& file,
   std::vector<trial::Setting> settings;
   for (const std::int64_t batch : batches) {
     trial::Setting setting;
-    setting.batch = batch, setting.precision = precision;
+    setting.batch = batch, setting.configuration.precision = precision;
     settings.push_back(setting);
   }
   trial::Setting twice = settings[settings.size() / 2];
-  twice.prefetch += 1;  // the only difference between the two entries
+  twice.configuration.prefetch += 1;  // the only difference between the two entries
   settings.push_back(twice), batches.push_back(twice.batch);
 
   telemetry::Machine& machine = telemetry::this_machine();

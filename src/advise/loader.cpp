@@ -21,13 +21,15 @@ std::optional<LoaderAdvice> loader_advice(const trial::Trial& trial) {
   const double wait = step * *share, work = step - wait;
   // Without workers the trainer loads, and waits for all of it. Workers that cannot keep up are all
   // busy all the time: that is how long one of them takes for a batch.
-  const double load = trial.setting.workers == 0 ? wait : step * trial.setting.workers;
+  const double load =
+      trial.setting.configuration.workers == 0 ? wait : step * trial.setting.configuration.workers;
   const double needed = work > 0 ? std::ceil(spare * load / work) : most_workers;
   LoaderAdvice advice;
-  advice.workers = std::max(static_cast<int>(std::min(needed, most_workers)),
-                            std::min(trial.setting.workers + 1, static_cast<int>(most_workers)));
+  advice.workers =
+      std::max(static_cast<int>(std::min(needed, most_workers)),
+               std::min(trial.setting.configuration.workers + 1, static_cast<int>(most_workers)));
   // Each worker fills its own batch while the trainer takes the next one that is ready.
-  advice.prefetch = std::max({2, advice.workers + 1, trial.setting.prefetch});
+  advice.prefetch = std::max({2, advice.workers + 1, trial.setting.configuration.prefetch});
   advice.hidden_share = *share;
   return advice;
 }

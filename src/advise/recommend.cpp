@@ -151,7 +151,8 @@ void add_loaders(Recommendation& made, const TrialsByBatch& trials, const Facts&
   if (!facts.loader_check && facts.has_loader) add_loading_below(made, trials);
   if (!facts.loader_check || !check_helped(*facts.loader_check)) return;
   const LoaderCheck& check = *facts.loader_check;
-  made.setting.workers = check.workers, made.setting.prefetch = check.prefetch;
+  made.setting.configuration.workers = check.workers,
+  made.setting.configuration.prefetch = check.prefetch;
   made.samples_per_second = *check.samples_per_second;
   made.throughput_share = std::min(1.0, made.samples_per_second / made.best_samples_per_second);
   if (check.memory_bytes) made.memory_bytes = check.memory_bytes;

@@ -155,11 +155,11 @@ constexpr auto recommendation_fields = [](auto& form, auto& made) {
   form.field("batch", made.setting.batch);
   form.derived("micro_batch", [&] { return made.rank_micro_batch(); });
   form.field("accumulation", made.setting.accumulation);
-  form.field("precision", made.setting.precision);
-  form.field("power_limit_watts", made.setting.power_limit_watts);
+  form.field("precision", made.setting.configuration.precision);
+  form.field("power_limit_watts", made.setting.configuration.power_limit_watts);
   form.field("learning_rate", made.setting.learning_rate);
-  form.field("workers", made.setting.workers);
-  form.field("prefetch", made.setting.prefetch);
+  form.field("workers", made.setting.configuration.workers);
+  form.field("prefetch", made.setting.configuration.prefetch);
   form.field("seed", made.setting.seed);
   form.field("samples_per_second", made.samples_per_second);
   form.field("throughput_share", made.throughput_share);

@@ -52,14 +52,14 @@ std::string head_of_sentence(const Recommendation& made) {
                               size(made.batch));
   if (made.variants.size() > 1) {
     const bool of_precision = std::ranges::any_of(made.variants, [&](const Variant& variant) {
-      return variant.precision != made.setting.precision;
+      return variant.precision != made.setting.configuration.precision;
     });
-    if (of_precision) text += " in " + core::printable(made.setting.precision);
+    if (of_precision) text += " in " + core::printable(made.setting.configuration.precision);
   }
-  if (made.setting.power_limit_watts)
-    text += fmt::format(" at {:.0f} W", *made.setting.power_limit_watts);
+  if (made.setting.configuration.power_limit_watts)
+    text += fmt::format(" at {:.0f} W", *made.setting.configuration.power_limit_watts);
   if (has_searched_workers(made) || has_other_loader(made))
-    text += " and " + workers_word(made.setting.workers);
+    text += " and " + workers_word(made.setting.configuration.workers);
   if (made.objective == search::Objective::max_batch) text += largest_part(made);
   return text;
 }

@@ -38,8 +38,8 @@ bool is_better(const Recommendation& one, const Recommendation& than) {
 }
 
 Variant variant_of(const Recommendation& made) {
-  return {made.setting.precision,
-          made.setting.power_limit_watts,
+  return {made.setting.configuration.precision,
+          made.setting.configuration.power_limit_watts,
           made.batch,
           made.samples_per_second,
           made.joules_per_sample,
@@ -57,7 +57,8 @@ LossesByStep losses_of(const Variant& variant, std::int64_t size, const Recommen
     const trial::Setting& own = trial.setting;
     const std::int64_t its_size = made.global_batch ? own.micro_batch() : own.batch;
     if (trial.outcome != trial::Outcome::ok || its_size != size ||
-        own.precision != variant.precision || own.power_limit_watts != variant.power_limit_watts)
+        own.configuration.precision != variant.precision ||
+        own.configuration.power_limit_watts != variant.power_limit_watts)
       continue;
     for (const trial::Loss& loss : trial.losses) found[loss.step].add(loss.value);
   }

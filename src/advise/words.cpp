@@ -46,8 +46,9 @@ std::string against_fastest(const Recommendation& made) {
   const double saved = 1 - *made.joules_per_sample / *made.best_joules_per_sample;
   const double slower = 1 - made.samples_per_second / best.row->samples_per_second->mean;
   const bool own =
-      !best.variant || (best.variant->precision == made.setting.precision &&
-                        best.variant->power_limit_watts == made.setting.power_limit_watts);
+      !best.variant ||
+      (best.variant->precision == made.setting.configuration.precision &&
+       best.variant->power_limit_watts == made.setting.configuration.power_limit_watts);
   if (own && best.row->batch == made.batch) return "";
   const std::string where = best.variant ? name_of(*best.variant, made) : "";
   return fmt::format("{} {} than the fastest ({} {}{}), {} slower", percent(std::abs(saved)),
@@ -280,13 +281,13 @@ std::string energy_words(const Recommendation& made) {
 std::string precision_words(const Recommendation& made) {
   std::string text;
   for (const Variant& variant : made.variants) {
-    if (variant.precision == made.setting.precision) continue;
-    if (variant.power_limit_watts != made.setting.power_limit_watts) continue;
-    text += fmt::format("{}{} is {:.2f} times as fast as {} ({} at {} {})",
-                        text.empty() ? "" : "; ", core::printable(made.setting.precision),
-                        made.samples_per_second / variant.samples_per_second,
-                        core::printable(variant.precision), speed(variant.samples_per_second),
-                        size_word(made), size(variant.batch));
+    if (variant.precision == made.setting.configuration.precision) continue;
+    if (variant.power_limit_watts != made.setting.configuration.power_limit_watts) continue;
+    text += fmt::format(
+        "{}{} is {:.2f} times as fast as {} ({} at {} {})", text.empty() ? "" : "; ",
+        core::printable(made.setting.configuration.precision),
+        made.samples_per_second / variant.samples_per_second, core::printable(variant.precision),
+        speed(variant.samples_per_second), size_word(made), size(variant.batch));
   }
   return text;
 }

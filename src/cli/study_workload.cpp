@@ -111,14 +111,14 @@ StudyWorkload open_command(const StudyFlags& flags, Trials trials) {
   options.memory_limit_without_gpu = flags.memory_limit.any;
   opened.command = program_command(flags.command);
   opened.base.accumulation = flags.native.options.accumulation;
-  opened.base.workers = flags.native.options.pipeline.workers;
-  opened.base.precision = flags.native.precision;
+  opened.base.configuration.workers = flags.native.options.pipeline.workers;
+  opened.base.configuration.precision = flags.native.precision;
   if (options.scratch &&
       !command::Scratch::can_overlay(command::trial_folder(options, {}).value_or(".")))
     opened.reasons.push_back(copied_words());
   for (const command::Library& seen : command::libraries_seen(options))
     opened.reasons.push_back(command::suggestion(seen));
-  if (opened.base.precision == "auto")
+  if (opened.base.configuration.precision == "auto")
     throw core::InputError(
         "--precision auto compares those of sweetspot's own engine; name one of the program's");
   opened.base.learning_rate = flags.native.learning_rate.value_or(opened.base.learning_rate);

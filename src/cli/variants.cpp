@@ -34,7 +34,7 @@ std::vector<std::string> parse_precisions(const std::string& text, const StudyFl
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');)
     if (!part.empty() && std::ranges::find(words, part) == words.end()) words.push_back(part);
-  if (words.size() < 2) return {opened.base.precision};
+  if (words.size() < 2) return {opened.base.configuration.precision};
   if (flags.command.given()) {
     if (!workload::command::used(flags.command.options).precision)
       throw core::InputError(
@@ -71,7 +71,8 @@ std::vector<trial::Setting> variants_of(const trial::Setting& base,
   for (const std::string& precision : precisions)
     for (const std::optional<double>& limit : limits) {
       variants.push_back(base);
-      variants.back().precision = precision, variants.back().power_limit_watts = limit;
+      variants.back().configuration.precision = precision,
+      variants.back().configuration.power_limit_watts = limit;
     }
   return variants;
 }

@@ -37,25 +37,27 @@ fs::path stopped_file(const fs::path& folder, std::size_t task) {
 Json json_of(const trial::Setting& s) {
   return {{"batch", s.batch},
           {"accumulation", s.accumulation},
-          {"precision", s.precision},
-          {"workers", s.workers},
-          {"prefetch", s.prefetch},
+          {"precision", s.configuration.precision},
+          {"workers", s.configuration.workers},
+          {"prefetch", s.configuration.prefetch},
           {"learning_rate", s.learning_rate},
           {"seed", s.seed},
-          {"power_limit_watts", s.power_limit_watts ? Json(*s.power_limit_watts) : Json(nullptr)}};
+          {"power_limit_watts", s.configuration.power_limit_watts
+                                    ? Json(*s.configuration.power_limit_watts)
+                                    : Json(nullptr)}};
 }
 
 trial::Setting setting_of(const Json& json) {
   trial::Setting s;
   json.at("batch").get_to(s.batch);
   json.at("accumulation").get_to(s.accumulation);
-  json.at("precision").get_to(s.precision);
-  json.at("workers").get_to(s.workers);
-  json.at("prefetch").get_to(s.prefetch);
+  json.at("precision").get_to(s.configuration.precision);
+  json.at("workers").get_to(s.configuration.workers);
+  json.at("prefetch").get_to(s.configuration.prefetch);
   json.at("learning_rate").get_to(s.learning_rate);
   json.at("seed").get_to(s.seed);
   if (const Json& watts = json.at("power_limit_watts"); !watts.is_null())
-    s.power_limit_watts = watts.get<double>();
+    s.configuration.power_limit_watts = watts.get<double>();
   return s;
 }
 

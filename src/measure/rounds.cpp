@@ -173,13 +173,13 @@ void Rounds::open(Member& member) {
     for (const auto& other : members_) close(*other);
     one_at_a_time_ = true;
   }
-  const int to_load = resident_ ? 0 : trial.setting.prefetch;
+  const int to_load = resident_ ? 0 : trial.setting.configuration.prefetch;
   const trial::Step last = warm_up(member, opening_seconds, fewest_steps + to_load);
   // A paused session finds its loader's buffers full: if loading is the bottleneck, the steps that
   // drain them are too fast. The first steps always wait, until the loader has started.
   if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] >
       noticeable_share * last.seconds)
-    member.switch_steps = 1 + trial.setting.prefetch;
+    member.switch_steps = 1 + trial.setting.configuration.prefetch;
   if (const auto memory = member.session->memory();
       memory && *memory > trial.memory_measured.value_or(0))
     trial.memory_measured = memory, trial.memory_by_use = member.session->memory_by_use();

@@ -15,14 +15,16 @@ const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer) 
   if (!answer.recommendation) return nullptr;
   const advise::Recommendation& made = *answer.recommendation;
   const trial::Setting &own = trial.setting, &chosen = made.setting;
-  const bool same_loader = own.workers == chosen.workers && own.prefetch == chosen.prefetch;
+  const bool same_loader = own.configuration.workers == chosen.configuration.workers &&
+                           own.configuration.prefetch == chosen.configuration.prefetch;
   // Trials have the given learning rate, whatever the answer's is.
   const double given_rate =
       made.learning_rate ? made.learning_rate->base.rate : chosen.learning_rate;
   // A loader that helped is recommended, but was tried at only one batch.
   const bool is_check = made.loader_check && check_helped(*made.loader_check);
-  if (same_loader == is_check || own.precision != chosen.precision ||
-      own.learning_rate != given_rate || own.power_limit_watts != chosen.power_limit_watts)
+  if (same_loader == is_check || own.configuration.precision != chosen.configuration.precision ||
+      own.learning_rate != given_rate ||
+      own.configuration.power_limit_watts != chosen.configuration.power_limit_watts)
     return nullptr;
   const auto found = std::ranges::find(made.rows, size_of(trial, answer), &advise::BatchRow::batch);
   return found == made.rows.end() ? nullptr : &*found;
@@ -40,8 +42,10 @@ std::vector<Row> rows(const Answer& answer) {
   }
   std::stable_sort(list.begin(), list.end(), [](const Row& a, const Row& b) {
     const trial::Setting &x = a.trial->setting, &y = b.trial->setting;
-    return std::tie(x.batch, x.accumulation, x.workers, x.precision, x.power_limit_watts) <
-           std::tie(y.batch, y.accumulation, y.workers, y.precision, y.power_limit_watts);
+    return std::tie(x.batch, x.accumulation, x.configuration.workers, x.configuration.precision,
+                    x.configuration.power_limit_watts) <
+           std::tie(y.batch, y.accumulation, y.configuration.workers, y.configuration.precision,
+                    y.configuration.power_limit_watts);
   });
   return list;
 }

@@ -15,9 +15,9 @@ std::array<core::Placeholder, 8> placeholders_of(const trial::Setting& s) {
   return {{{"{batch}", std::to_string(s.batch)},
            {"{micro_batch}", std::to_string(s.micro_batch())},
            {"{accumulation}", std::to_string(s.accumulation)},
-           {"{precision}", s.precision},
-           {"{workers}", std::to_string(s.workers)},
-           {"{prefetch}", std::to_string(s.prefetch)},
+           {"{precision}", s.configuration.precision},
+           {"{workers}", std::to_string(s.configuration.workers)},
+           {"{prefetch}", std::to_string(s.configuration.prefetch)},
            {"{lr}", fmt::format("{}", s.learning_rate)},
            {"{seed}", std::to_string(s.seed)}}};
 }

@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 
 auto place(const EndPointRow& row) {
   const trial::Setting& s = row.setting;
-  return std::tie(s.batch, s.accumulation, s.workers, s.precision, s.learning_rate, row.epochs);
+  return std::tie(s.batch, s.accumulation, s.configuration.workers, s.configuration.precision,
+                  s.learning_rate, row.epochs);
 }
 
 Json estimate(std::span<const double> values) {

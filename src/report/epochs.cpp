@@ -41,8 +41,8 @@ Json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs) {
     result["cells"].push_back(
         {{"batch", c.setting.batch},
          {"accumulation", c.setting.accumulation},
-         {"workers", c.setting.workers},
-         {"precision", c.setting.precision},
+         {"workers", c.setting.configuration.workers},
+         {"precision", c.setting.configuration.precision},
          {"epochs", c.epochs},
          {"trials", c.train_seconds.size()},
          {"train_seconds", estimate(c.train_seconds, mean_seconds(c.train_seconds))},
@@ -62,8 +62,8 @@ std::string epoch_csv(std::span<const trial::Trial> trials) {
     const trial::Setting& s = t.setting;
     const std::string head =
         fmt::format("{},{},{},{},{},{},{},{},{},{}", ++number, t.device, s.batch, s.accumulation,
-                    s.precision, s.workers, s.learning_rate, s.seed, name(t.outcome),
-                    t.contention.contended ? "true" : "false");
+                    s.configuration.precision, s.configuration.workers, s.learning_rate, s.seed,
+                    name(t.outcome), t.contention.contended ? "true" : "false");
     if (t.epochs.empty()) text += head + ",,,,,,,,\r\n";
     double seconds = 0;
     for (const trial::Epoch& e : t.epochs) {
@@ -100,8 +100,8 @@ namespace {
 
 auto place(const EpochCell& cell) {
   const trial::Setting& s = cell.setting;
-  return std::tie(s.batch, s.accumulation, s.workers, s.prefetch, s.precision, s.learning_rate,
-                  cell.epochs);
+  return std::tie(s.batch, s.accumulation, s.configuration.workers, s.configuration.prefetch,
+                  s.configuration.precision, s.learning_rate, cell.epochs);
 }
 
 // The first so many epochs of a trial as a cell of its own; nothing when it has fewer.
@@ -167,7 +167,7 @@ using Words = std::string (*)(const EpochCell&);
 // What makes a row: everything of a setting that may vary.
 auto row_key(const EpochCell& cell) {
   const trial::Setting& s = cell.setting;
-  return std::tuple(s.batch, s.accumulation, s.workers, s.precision);
+  return std::tuple(s.batch, s.accumulation, s.configuration.workers, s.configuration.precision);
 }
 
 template <class Get>
@@ -179,7 +179,9 @@ bool varies(const std::vector<EpochCell>& cells, Get get) {
 std::string matrix(const std::vector<EpochCell>& cells, std::span<const std::int64_t> epochs,
                    Words cell_words) {
   const auto accumulation = [](const EpochCell& cell) { return cell.setting.accumulation; };
-  const auto workers = [](const EpochCell& cell) { return std::int64_t{cell.setting.workers}; };
+  const auto workers = [](const EpochCell& cell) {
+    return std::int64_t{cell.setting.configuration.workers};
+  };
   std::vector<Column> columns{{"batch"}};
   if (varies(cells, accumulation)) columns.push_back({"accumulation"});
   if (varies(cells, workers)) columns.push_back({"workers"});

@@ -24,9 +24,13 @@ bool has_given_batch(const Answer& answer) {
 // With a given batch the accumulation varies.
 Base base_of(const trial::Trial& t, bool given_batch) {
   const trial::Setting& s = t.setting;
-  return {t.device,           s.precision, given_batch ? 1 : s.accumulation,
-          s.workers,          s.prefetch,  s.learning_rate,
-          s.power_limit_watts};
+  return {t.device,
+          s.configuration.precision,
+          given_batch ? 1 : s.accumulation,
+          s.configuration.workers,
+          s.configuration.prefetch,
+          s.learning_rate,
+          s.configuration.power_limit_watts};
 }
 
 // The parts that differ between the curves.

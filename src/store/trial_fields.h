@@ -13,12 +13,12 @@ template <class Setting, class Visit>
 void each_setting_field(Setting& setting, Visit&& visit) {
   visit("batch", setting.batch);
   visit("accumulation", setting.accumulation);
-  visit("precision", setting.precision);
-  visit("workers", setting.workers);
-  visit("prefetch", setting.prefetch);
+  visit("precision", setting.configuration.precision);
+  visit("workers", setting.configuration.workers);
+  visit("prefetch", setting.configuration.prefetch);
   visit("learning_rate", setting.learning_rate);
   visit("seed", setting.seed);
-  visit("power_limit_watts", setting.power_limit_watts);
+  visit("power_limit_watts", setting.configuration.power_limit_watts);
 }
 
 template <class Trial, class Visit>

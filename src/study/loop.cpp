@@ -55,13 +55,14 @@ bool Loop::may_go_on() {
 }
 
 void Loop::prepare(const trial::Setting& setting) {
-  if (setting.power_limit_watts && options_.power_limits)
-    options_.power_limits->set(*setting.power_limit_watts);
+  if (setting.configuration.power_limit_watts && options_.power_limits)
+    options_.power_limits->set(*setting.configuration.power_limit_watts);
 }
 
 std::optional<std::string> Loop::disturbed(const trial::Setting& setting) const {
-  return setting.power_limit_watts && options_.power_limits ? options_.power_limits->changed()
-                                                            : std::nullopt;
+  return setting.configuration.power_limit_watts && options_.power_limits
+             ? options_.power_limits->changed()
+             : std::nullopt;
 }
 
 const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOptions options) {

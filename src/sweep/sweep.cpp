@@ -102,7 +102,9 @@ void run_at_one_limit(study::Loop& loop, workload::Workload& workload,
 
 void run_together(study::Loop& loop, workload::Workload& workload,
                   std::vector<trial::Setting> settings, const SweepOptions& options) {
-  const auto limit = [](const trial::Setting& setting) { return setting.power_limit_watts; };
+  const auto limit = [](const trial::Setting& setting) {
+    return setting.configuration.power_limit_watts;
+  };
   std::ranges::stable_sort(settings, {}, limit);
   while (!settings.empty()) {
     const auto others = std::ranges::upper_bound(settings, limit(settings.front()), {}, limit);

@@ -8,23 +8,9 @@
 
 #include "core/buffer.h"
 #include "core/interval.h"
+#include "trial/setting.h"
 
 namespace sweetspot::trial {
-
-// One point to try.
-struct Setting {
-  std::int64_t batch = 1;
-  std::int64_t accumulation = 1;
-  std::string precision = "fp32";
-  int workers = 1;
-  int prefetch = 2;
-  double learning_rate = 0.001;
-  std::uint64_t seed = 1000;                  // of weights, shuffles and dropout; the paper's
-  std::optional<double> power_limit_watts{};  // of each GPU; nullopt: unchanged
-
-  std::int64_t micro_batch() const { return batch / accumulation; }
-  bool operator==(const Setting&) const = default;
-};
 
 enum class Outcome { ok, out_of_memory, timed_out, crashed, killed, refused, cancelled };
 // `ended`: the program ended before enough was known.

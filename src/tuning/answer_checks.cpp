@@ -147,10 +147,12 @@ std::optional<trial::Setting> advised(const workload::Workload& workload,
   const auto advice = advise::loader_advice(chosen);
   if (!advice) return std::nullopt;
   trial::Setting setting = chosen.setting;
-  setting.workers = advice->workers, setting.prefetch = advice->prefetch;
-  while (!fits(workload, setting, facts) && setting.prefetch > 1) {
-    --setting.prefetch;
-    setting.workers = std::min(setting.workers, setting.prefetch);
+  setting.configuration.workers = advice->workers,
+  setting.configuration.prefetch = advice->prefetch;
+  while (!fits(workload, setting, facts) && setting.configuration.prefetch > 1) {
+    --setting.configuration.prefetch;
+    setting.configuration.workers =
+        std::min(setting.configuration.workers, setting.configuration.prefetch);
   }
   if (!fits(workload, setting, facts) || setting == chosen.setting) return std::nullopt;
   return setting;
@@ -173,7 +175,7 @@ std::optional<advise::LoaderCheck> check_loader(Loop& loop, const workload::Work
   const auto setting = advised(workload, chosen, facts);
   if (!setting) return std::nullopt;
   advise::LoaderCheck check;
-  check.workers = setting->workers, check.prefetch = setting->prefetch;
+  check.workers = setting->configuration.workers, check.prefetch = setting->configuration.prefetch;
   check.samples_per_second_before = chosen.samples_per_second->mean;
   const trial::Trial* trial = trial_beside(loop, chosen, *setting);
   if (!trial) return std::nullopt;
@@ -189,17 +191,18 @@ advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int 
   trial::Setting setting = chosen.setting;
   double speed = chosen.samples_per_second->mean;
   advise::WorkerSearch search;
-  search.workers = setting.workers;
-  search.tried.push_back({setting.batch, setting.workers, speed});
+  search.workers = setting.configuration.workers;
+  search.tried.push_back({setting.batch, setting.configuration.workers, speed});
   if (advise::data_wait_share(chosen).value_or(1) < experiment::noticeable_share) return search;
-  while (setting.workers < most_workers) {
-    setting.workers = std::min(std::max(1, 2 * setting.workers), most_workers);
+  while (setting.configuration.workers < most_workers) {
+    setting.configuration.workers =
+        std::min(std::max(1, 2 * setting.configuration.workers), most_workers);
     const trial::Trial* trial = trial_beside(loop, chosen, setting);
     if (!trial || !trial->samples_per_second) break;
     const double now = trial->samples_per_second->mean;
-    search.tried.push_back({setting.batch, setting.workers, now});
+    search.tried.push_back({setting.batch, setting.configuration.workers, now});
     if (now < (1 + experiment::noticeable_share) * speed) break;
-    search.workers = setting.workers, speed = now;
+    search.workers = setting.configuration.workers, speed = now;
   }
   return search;
 }

@@ -129,7 +129,7 @@ class Tuning {
   search::Limits limits_of_search() {
     search::Limits limits = limits_on(axis());
     const Axis& first = axes_.front();
-    if (now_ == 0 || first.base.precision != axis().base.precision ||
+    if (now_ == 0 || first.base.configuration.precision != axis().base.configuration.precision ||
         limits.objective != search::Objective::energy)
       return limits;
     const auto known = search::decide(first.on(loop_.trials()), limits_on(first),
@@ -199,8 +199,8 @@ class Tuning {
       facts_.worker_search->workers = found.workers;
       facts_.worker_search->tried.insert(facts_.worker_search->tried.end(), found.tried.begin(),
                                          found.tried.end());
-      if (found.workers == axis().base.workers) return;
-      axis().base.workers = found.workers;
+      if (found.workers == axis().base.configuration.workers) return;
+      axis().base.configuration.workers = found.workers;
       search();
     }
   }
@@ -334,8 +334,8 @@ class Tuning {
   }
 
   static bool is_of(const trial::Setting& setting, const Axis& axis) {
-    return setting.precision == axis.base.precision &&
-           setting.power_limit_watts == axis.base.power_limit_watts;
+    return setting.configuration.precision == axis.base.configuration.precision &&
+           setting.configuration.power_limit_watts == axis.base.configuration.power_limit_watts;
   }
 
   // Trials ran, and none reported its energy.

@@ -53,7 +53,7 @@ TEST(Bottleneck, OneBatchTellsNoLine) {
 TEST(Bottleneck, EachLoaderHasItsOwnLine) {
   auto trials = curve(0.002, 1e-4);
   for (Trial t : curve(0, 1e-4)) {
-    t.setting.workers = 4;
+    t.setting.configuration.workers = 4;
     trials.push_back(t);
   }
   EXPECT_EQ(limit_at(1, trials, facts()), Bottleneck::step_overhead);
@@ -104,7 +104,7 @@ TEST(Bottleneck, FailedTrialsHaveNoneButMemory) {
 
 TEST(LoaderAdvice, WithoutWorkersTheWaitIsTheLoading) {
   Trial t = made_trial(100, 0, 1e-4, 0.5);  // a step of 10 ms, half of it loading
-  t.setting.workers = 0;
+  t.setting.configuration.workers = 0;
   const auto advice = loader_advice(t);
   ASSERT_TRUE(advice);
   EXPECT_EQ(advice->workers, 2);  // 5 ms of loading behind 5 ms of work, with room for variation
@@ -114,7 +114,7 @@ TEST(LoaderAdvice, WithoutWorkersTheWaitIsTheLoading) {
 
 TEST(LoaderAdvice, WorkersThatCannotKeepUpGetCompany) {
   Trial t = made_trial(100, 0, 1e-4, 0.75);  // 2.5 ms of work, a batch every 10 ms
-  t.setting.workers = 2;                     // so each takes 20 ms for a batch
+  t.setting.configuration.workers = 2;       // so each takes 20 ms for a batch
   const auto advice = loader_advice(t);
   ASSERT_TRUE(advice);
   EXPECT_EQ(advice->workers, 10);  // 20 ms / 2.5 ms and a quarter more
@@ -122,7 +122,7 @@ TEST(LoaderAdvice, WorkersThatCannotKeepUpGetCompany) {
 
 TEST(LoaderAdvice, IsBounded) {
   Trial t = made_trial(100, 0, 1e-4, 0.9999);
-  t.setting.workers = 4;
+  t.setting.configuration.workers = 4;
   ASSERT_TRUE(loader_advice(t));
   EXPECT_LE(loader_advice(t)->workers, 64);
 }
@@ -388,8 +388,8 @@ TEST(Recommend, FollowsLoaderAdviceThatHelped) {
                                      .data_wait_share = 0.01,
                                      .memory_bytes = 2'000'000};
   Recommendation made = made_of(trials, decision(), checked);
-  EXPECT_EQ(made.setting.workers, 3);
-  EXPECT_EQ(made.setting.prefetch, 4);
+  EXPECT_EQ(made.setting.configuration.workers, 3);
+  EXPECT_EQ(made.setting.configuration.prefetch, 4);
   EXPECT_EQ(made.samples_per_second, 17000);
   EXPECT_EQ(made.memory_bytes, 2'000'000u);
   EXPECT_THAT(made.reasons, Contains(Reason::loader));
@@ -397,7 +397,7 @@ TEST(Recommend, FollowsLoaderAdviceThatHelped) {
   EXPECT_WORDS(sentence(made));
   checked.loader_check->samples_per_second = 8700;  // it did not
   made = made_of(trials, decision(), checked);
-  EXPECT_EQ(made.setting.workers, 1);
+  EXPECT_EQ(made.setting.configuration.workers, 1);
   EXPECT_EQ(made.samples_per_second, made.chosen_row()->samples_per_second->mean);
 }
 

@@ -57,9 +57,10 @@ Recommendation random_recommendation(Dice& dice) {
     r.global_batch = r.setting.batch;
   else
     r.batch = r.setting.batch;
-  r.setting.precision = dice.text();
+  r.setting.configuration.precision = dice.text();
   r.setting.learning_rate = dice.real();
-  r.setting.workers = static_cast<int>(dice.size()), r.setting.prefetch = 3;
+  r.setting.configuration.workers = static_cast<int>(dice.size()),
+  r.setting.configuration.prefetch = 3;
   r.setting.seed = static_cast<std::uint64_t>(dice.size());
   r.command = dice.text();
   r.objective = dice.one_to(search::Objective::max_batch);

@@ -21,7 +21,7 @@ Recommendation on_curve(double slower, std::int64_t chosen, std::optional<double
   std::vector<trial::Trial> trials = tests::made_trials(sizes, 1e-3 * slower, 1e-4 * slower);
   search::Decision decision = tests::made_decision(sizes, 1e-3 * slower, 1e-4 * slower, chosen);
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    trials[i].setting.power_limit_watts = watts;
+    trials[i].setting.configuration.power_limit_watts = watts;
     if (!watts) continue;
     const double joules = *watts / decision.speeds[i].samples_per_second.mean;
     trials[i].energy_samples = 1000, trials[i].energy_joules = 1000 * joules;
@@ -38,7 +38,7 @@ Recommendation on_curve(double slower, std::int64_t chosen, std::optional<double
 
 Recommendation in_precision(const std::string& precision, double slower, std::int64_t chosen) {
   Recommendation made = on_curve(slower, chosen);
-  made.setting.precision = precision;
+  made.setting.configuration.precision = precision;
   return made;
 }
 
@@ -57,7 +57,7 @@ TEST(BestVariant, OfOneCurveIsThat) {
 TEST(BestVariant, OfPrecisionsIsTheFasterAndTheFirstAmongEquals) {
   const Recommendation made =
       best_variant({in_precision("fp32", 2, 64), in_precision("bf16", 1, 256)}, {});
-  EXPECT_EQ(made.setting.precision, "bf16");
+  EXPECT_EQ(made.setting.configuration.precision, "bf16");
   ASSERT_EQ(made.variants.size(), 2u);
   EXPECT_EQ(made.variants[0].batch, 64);
   EXPECT_WORDS(sentence(made));
@@ -66,13 +66,13 @@ TEST(BestVariant, OfPrecisionsIsTheFasterAndTheFirstAmongEquals) {
               testing::AllOf(Contains(Reason::precision), Not(Contains(Reason::loss))));
   const Recommendation equal =
       best_variant({in_precision("fp32", 1, 256), in_precision("bf16", 0.995, 256)}, {});
-  EXPECT_EQ(equal.setting.precision, "fp32");
+  EXPECT_EQ(equal.setting.configuration.precision, "fp32");
 }
 
 trial::Trial with_losses(const std::string& precision, std::int64_t batch,
                          std::vector<trial::Loss> losses) {
   trial::Trial trial;
-  trial.setting.batch = batch, trial.setting.precision = precision;
+  trial.setting.batch = batch, trial.setting.configuration.precision = precision;
   trial.losses = std::move(losses);
   return trial;
 }
@@ -106,7 +106,7 @@ TEST(BestVariant, OfPowerLimitsIsTheLeastEnergyThatIsFastEnough) {
       on_curve(1.05, 1024, 500, Objective::energy, best),  // 5% slower, a quarter less
       on_curve(1.3, 1024, 300, Objective::energy, best)};  // too slow
   const Recommendation chosen = best_variant(made, {});
-  EXPECT_EQ(chosen.setting.power_limit_watts, 500);
+  EXPECT_EQ(chosen.setting.configuration.power_limit_watts, 500);
   const std::string said = sentence(chosen);
   EXPECT_WORDS(said);
   EXPECT_EQ(name_of(chosen.variants[2], chosen), "300 W");

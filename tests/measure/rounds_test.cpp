@@ -169,7 +169,7 @@ TEST_F(InRounds, WhereLoadingLimitsFullBuffersAreEmptiedFirst) {
     return step;
   };
   auto settings = settings_of({32, 64});
-  settings[0].prefetch = settings[1].prefetch = 7;
+  settings[0].configuration.prefetch = settings[1].configuration.prefetch = 7;
   begin().run(settings), rounds->run(settings);
   const Trial found = trial(32);
   EXPECT_EQ(found.raw[found.raw.size() - 2].updates, 1 + 7) << "warm-up of the last round";
@@ -183,7 +183,7 @@ TEST_F(InRounds, WaitingForTheFirstDataIsNoLimit) {
     return step;
   };
   auto settings = settings_of({32, 64});
-  settings[0].prefetch = settings[1].prefetch = 7;
+  settings[0].configuration.prefetch = settings[1].configuration.prefetch = 7;
   begin().run(settings), rounds->run(settings);
   const Trial found = trial(32);
   EXPECT_EQ(found.raw[found.raw.size() - 2].updates, 1) << "warm-up of the last round";

@@ -8,7 +8,8 @@ namespace {
 
 trial::Setting setting_of(std::int64_t batch, std::int64_t accumulation, int workers) {
   trial::Setting setting;
-  setting.batch = batch, setting.accumulation = accumulation, setting.workers = workers;
+  setting.batch = batch, setting.accumulation = accumulation,
+  setting.configuration.workers = workers;
   return setting;
 }
 

@@ -69,7 +69,7 @@ TEST(Compare, WhatIsWithinTheNoiseIsNoDifference) {
 TEST(Compare, OfSeveralSettingsOfABatchTheFastestCounts) {
   Side one = side("one", 1, {64});
   one.study.trials.push_back(made_trial(64, 0.0005, 0.5e-4));
-  one.study.trials.back().setting.workers = 4;
+  one.study.trials.back().setting.configuration.workers = 4;
   const Comparison c = compare(one, side("two", 2, {64}));
   EXPECT_NEAR(c.lines.at(0).speed_ratio->mean, 1, 0.01);
   EXPECT_EQ(c.lines[0].a.trials, 1u);
@@ -92,7 +92,7 @@ TEST(Compare, NamesWhatDiffers) {
   EXPECT_TRUE(compare(one, one).differences.empty());
   Side two = one;
   two.study.environment.machine = "another | CPU\x1b[2J";
-  two.study.trials[0].setting.precision = "bf16";
+  two.study.trials[0].setting.configuration.precision = "bf16";
   two.study.trials[0].device = "cuda:0";
   two.study.study_key.json =
       R"({"terms":{"kind":"tune","machine":{"cpu":"another","threads":1},"repeat":3}})";

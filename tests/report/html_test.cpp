@@ -86,13 +86,15 @@ TEST(Html, HostileTextIsInert) {
   answer.status = answer.program = answer.machine = hostile;
   answer.recommendation->command = answer.recommendation->contention_reason = hostile;
   answer.recommendation->notes = {hostile};
-  answer.recommendation->rows[0].note = answer.recommendation->setting.precision = hostile;
+  answer.recommendation->rows[0].note = answer.recommendation->setting.configuration.precision =
+      hostile;
   answer.recommendation->reasons = {advise::Reason::note, advise::Reason::contended};
   answer.environment_json =
       Json{{hostile, hostile}}.dump(-1, ' ', true, Json::error_handler_t::replace);
   for (trial::Trial& trial : answer.trials) {
     trial.outcome = trial::Outcome::crashed;
-    trial.note = trial.setting.precision = trial.device = trial.memory_source = hostile;
+    trial.note = trial.setting.configuration.precision = trial.device = trial.memory_source =
+        hostile;
   }
   answer.trials[0].note += std::string(10'000'000, '<');
   const std::string page = html(answer);

@@ -87,7 +87,7 @@ TEST(TrialTable, HasARowForEachTrialByBatch) {
 TEST(TrialTable, ShowsWhatVaries) {
   Answer answer = swept();
   const Cells before = cells_of(table(answer)).front();
-  answer.trials[0].setting.workers = 4;
+  answer.trials[0].setting.configuration.workers = 4;
   const Cells after = cells_of(table(answer)).front();
   EXPECT_EQ(after.size(), before.size() + 1);
   EXPECT_THAT(before, Not(Contains("workers")));
@@ -176,7 +176,7 @@ TEST(Json, EveryRowNamesTheTrialsItRestsOn) {
   Answer answer = tuned();
   answer.trials.push_back(answer.trials[1]);  // batch 1 once more
   answer.trials.push_back(answer.trials[0]);
-  answer.trials.back().setting.workers += 1;  // of another loader
+  answer.trials.back().setting.configuration.workers += 1;  // of another loader
   const auto json = report::json(answer);
   const auto& rows = json["recommendation"]["rows"];
   ASSERT_EQ(rows.size(), 3u);
@@ -265,7 +265,7 @@ TEST(Measured, RepeatsCountTogether) {
 TEST(Measured, PrecisionsAreNotMixed) {
   Answer answer = swept();
   answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-4), made_trial(20, 0, 2e-4)};
-  answer.trials[1].setting.precision = "bf16";
+  answer.trials[1].setting.configuration.precision = "bf16";
   EXPECT_EQ(measured(answer)->best_batch, 10);
   EXPECT_NEAR(measured(answer)->best_samples_per_second, 10'000, 100);
 }

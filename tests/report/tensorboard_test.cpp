@@ -25,7 +25,7 @@ trial::Trial full_trial() {
   trial::Trial trial = made_trial(128, 0.002, 1e-4);
   trial.id = 12;
   trial.started_at = 1.7e9, trial.seconds = 20;
-  trial.setting.precision = "bf16";
+  trial.setting.configuration.precision = "bf16";
   trial.raw.resize(2);
   trial.raw[0].seconds = 0.5, trial.raw[0].warm_up = true;
   trial.raw[1].seconds = 0.5, trial.raw[1].updates = 2;

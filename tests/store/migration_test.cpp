@@ -249,7 +249,7 @@ TEST(MigrationFromVersion8, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(old->trials[0].outcome, trial::Outcome::out_of_memory);
   EXPECT_EQ(old->trials[0].memory_wanted, std::nullopt);
   EXPECT_EQ(old->trials[1].steps, 5);
-  EXPECT_EQ(old->trials[1].setting.power_limit_watts, std::nullopt);
+  EXPECT_EQ(old->trials[1].setting.configuration.power_limit_watts, std::nullopt);
   EXPECT_FALSE(old->trials[1].inputs_vary);
   EXPECT_TRUE(old->trials[1].gpus.empty());
   const auto writer = store->open_study(old->study_key, environment(), false);

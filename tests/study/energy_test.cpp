@@ -24,7 +24,8 @@ struct Device {
 
   static double step_seconds(const trial::Setting& setting, double watts) {
     const double base = 2e-3 + 1e-5 * static_cast<double>(setting.batch);
-    return base * std::pow(700 / watts, 0.1) * (setting.precision == "bf16" ? 0.5 : 1);
+    return base * std::pow(700 / watts, 0.1) *
+           (setting.configuration.precision == "bf16" ? 0.5 : 1);
   }
   static double watts(const trial::Setting& setting, double limit) {
     return limit * (setting.batch > 1024 ? 1 : 0.8);
@@ -109,7 +110,7 @@ struct EnergyTune : testing::Test {
   void at_limits(const std::vector<double>& watts) {
     for (const double each : watts) {
       options.variants.push_back(options.base);
-      options.variants.back().power_limit_watts = each;
+      options.variants.back().configuration.power_limit_watts = each;
     }
   }
 
@@ -177,11 +178,11 @@ TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
   const tuning::TuneResult result = run();
   ASSERT_EQ(result.status, advise::Status::found) << result.message;
   const advise::Recommendation& made = *result.recommendation;
-  EXPECT_EQ(made.setting.power_limit_watts, 250);
+  EXPECT_EQ(made.setting.configuration.power_limit_watts, 250);
   ASSERT_EQ(made.variants.size(), 3u);
   EXPECT_THAT(limiter.asked, ElementsAre(700, 500, 250));
   for (const trial::Trial& trial : result.trials)
-    EXPECT_TRUE(trial.setting.power_limit_watts.has_value());
+    EXPECT_TRUE(trial.setting.configuration.power_limit_watts.has_value());
   const advise::Fastest best = fastest(made);
   ASSERT_TRUE(best.variant);
   EXPECT_EQ(best.variant->power_limit_watts, 700);
@@ -193,7 +194,7 @@ TEST_F(EnergyTune, ALimitThatCostsMoreTimeThanAllowedIsNotTheAnswer) {
   at_limits({700, 500, 250});  // 3% and 10% slower
   const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
-  EXPECT_NE(result.recommendation->setting.power_limit_watts, 250);
+  EXPECT_NE(result.recommendation->setting.configuration.power_limit_watts, 250);
   EXPECT_GE(result.recommendation->throughput_share, 0.93);
 }
 
@@ -203,9 +204,9 @@ TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
   limiter.meddled = 250;
   const tuning::TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.power_limit_watts, 700);
+  EXPECT_EQ(result.recommendation->setting.configuration.power_limit_watts, 700);
   for (const trial::Trial& trial : result.trials)
-    if (trial.setting.power_limit_watts == 250) {
+    if (trial.setting.configuration.power_limit_watts == 250) {
       EXPECT_EQ(trial.outcome, trial::Outcome::refused);
       EXPECT_EQ(trial.note, "somebody set it");
     }
@@ -224,19 +225,20 @@ TEST_F(EnergyTune, EndsWithTheFirstTrialWhereNoEnergyIsTold) {
 TEST_F(EnergyTune, OfSeveralPrecisionsTheFasterIsTheAnswer) {
   for (const char* precision : {"fp32", "bf16"}) {
     options.variants.push_back(options.base);
-    options.variants.back().precision = precision;
+    options.variants.back().configuration.precision = precision;
   }
   for (const bool takes_turns : {true, false}) {
     kept = {};
     const tuning::TuneResult result = run(takes_turns);
     ASSERT_TRUE(result.recommendation);
     const advise::Recommendation& made = *result.recommendation;
-    EXPECT_EQ(made.setting.precision, "bf16");
+    EXPECT_EQ(made.setting.configuration.precision, "bf16");
     ASSERT_EQ(made.variants.size(), 2u);
     EXPECT_NEAR(made.variants[1].samples_per_second / made.variants[0].samples_per_second, 2, 0.2);
     EXPECT_THAT(made.reasons, testing::Contains(advise::Reason::precision));
     std::set<std::string> tried;
-    for (const trial::Trial& trial : result.trials) tried.insert(trial.setting.precision);
+    for (const trial::Trial& trial : result.trials)
+      tried.insert(trial.setting.configuration.precision);
     EXPECT_EQ(tried.size(), 2u);
   }
 }
@@ -248,11 +250,11 @@ TEST_F(EnergyTune, StoppedAfterTheFirstLimitItAnswersWithThat) {
   const tuning::TuneResult result = run();
   EXPECT_EQ(result.status, advise::Status::budget);
   ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.power_limit_watts, 700);
+  EXPECT_EQ(result.recommendation->setting.configuration.power_limit_watts, 700);
   options.loop.budget.reset();
   const tuning::TuneResult resumed = run();
   EXPECT_EQ(resumed.status, advise::Status::found);
-  EXPECT_EQ(resumed.recommendation->setting.power_limit_watts, 250);
+  EXPECT_EQ(resumed.recommendation->setting.configuration.power_limit_watts, 250);
 }
 
 TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
@@ -260,7 +262,7 @@ TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
   for (const double watts : {300.0, 700.0})
     for (const std::int64_t batch : {64, 512}) {
       trial::Setting setting;
-      setting.batch = batch, setting.power_limit_watts = watts;
+      setting.batch = batch, setting.configuration.power_limit_watts = watts;
       grid.points.push_back(setting);
     }
   grid.machine = &machine;
@@ -272,7 +274,7 @@ TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
   ASSERT_EQ(result.trials.size(), 4u);
   EXPECT_THAT(limiter.asked, ElementsAre(300, 700));
   for (const trial::Trial& trial : result.trials) {
-    const double watts = *trial.setting.power_limit_watts;
+    const double watts = *trial.setting.configuration.power_limit_watts;
     const double expected = Device::watts(trial.setting, watts) *
                             Device::step_seconds(trial.setting, watts) /
                             static_cast<double>(trial.setting.batch);

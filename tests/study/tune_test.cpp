@@ -691,11 +691,13 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   const tuning::TuneResult result = study.run(asked(), waiting);
   ASSERT_TRUE(result.facts.loader_check);
   EXPECT_GT(result.facts.loader_check->workers, 1);
-  const auto is_check = [&](const trial::Trial& trial) { return trial.setting.workers > 1; };
+  const auto is_check = [&](const trial::Trial& trial) {
+    return trial.setting.configuration.workers > 1;
+  };
   EXPECT_EQ(std::ranges::count_if(result.trials, is_check), 1);
   // The fake waits equally long with any number of workers: the advice does not help and is not
   // given.
-  EXPECT_EQ(result.recommendation->setting.workers, 1);
+  EXPECT_EQ(result.recommendation->setting.configuration.workers, 1);
   const tuning::TuneResult again = study.run(asked(), waiting);
   EXPECT_EQ(again.trials.size(), result.trials.size());
   EXPECT_TRUE(again.facts.loader_check);
@@ -713,7 +715,7 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   Loaderless workload(waiting);
   const tuning::TuneResult result = study.run(asked(), workload);
   EXPECT_FALSE(result.facts.loader_check);
-  for (const trial::Trial& trial : result.trials) EXPECT_EQ(trial.setting.workers, 1);
+  for (const trial::Trial& trial : result.trials) EXPECT_EQ(trial.setting.configuration.workers, 1);
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loader)));
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loading_below)));
 }
@@ -797,7 +799,7 @@ TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
   Study study;
   const tuning::TuneResult result = study.run(options, slow_loading);
   expect_stored(study, result);
-  EXPECT_EQ(result.recommendation->setting.workers, 4);
+  EXPECT_EQ(result.recommendation->setting.configuration.workers, 4);
   ASSERT_TRUE(result.recommendation->worker_search);
   // The knee is that of the curve with those workers, not of the flat one with a single one.
   EXPECT_GT(true_share(result), 0.94);
@@ -811,7 +813,7 @@ TEST(Tune, WorkersAreLeftAloneWhereLoadingIsHidden) {
   made.data_wait_share = 0.01;
   Study study;
   for (const trial::Trial& trial : study.run(options, made).trials)
-    EXPECT_EQ(trial.setting.workers, 1);
+    EXPECT_EQ(trial.setting.configuration.workers, 1);
 }
 
 TEST(Tune, TheAnswersCommandTrainsAtItsSetting) {

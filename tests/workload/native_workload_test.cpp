@@ -49,7 +49,7 @@ TEST(NativeWorkload, PhasesAddUpToTheStep) {
 
 TEST(NativeWorkload, WaitingForDataIsSeen) {
   const auto workload = tiny_workload("synthetic:100", {core::Seconds(0.005), false});
-  const auto session = workload->open({.batch = 10, .workers = 0});
+  const auto session = workload->open({.batch = 10, .configuration = {.workers = 0}});
   for (int i = 0; i < 3; ++i)
     EXPECT_GE(session->step().phases[static_cast<std::size_t>(Phase::data_wait)], 0.005);
 }
@@ -59,7 +59,8 @@ TEST(NativeWorkload, MemoryIsWhatWasPredictedAndIsGivenBack) {
   const core::Bytes before = core::live_buffers().total();
   for (const Setting& setting :
        {Setting{.batch = 1}, Setting{.batch = 64, .accumulation = 2},
-        Setting{.batch = 100, .workers = 0}, Setting{.batch = 7, .workers = 2, .prefetch = 5}}) {
+        Setting{.batch = 100, .configuration = {.workers = 0}},
+        Setting{.batch = 7, .configuration = {.workers = 2, .prefetch = 5}}}) {
     const auto session = workload->open(setting);
     session->step();
     EXPECT_EQ(session->memory(), workload->predict(setting)) << setting.batch;
@@ -72,7 +73,8 @@ TEST(NativeWorkload, RefusesWhatCannotBeRun) {
   EXPECT_THROW(workload->open({.batch = 101}), core::InputError);
   EXPECT_THROW(workload->open({.batch = 0}), core::InputError);
   EXPECT_THROW(workload->open({.batch = 10, .accumulation = 3}), core::InputError);
-  EXPECT_THROW(workload->open({.batch = 10, .precision = "fp16"}), core::InputError);
+  EXPECT_THROW(workload->open({.batch = 10, .configuration = {.precision = "fp16"}}),
+               core::InputError);
 }
 
 TEST(NativeWorkload, SettingAndOptionsSayTheSame) {
@@ -80,8 +82,11 @@ TEST(NativeWorkload, SettingAndOptionsSayTheSame) {
   options.model = "mlp";
   options.data = "synthetic:100";
   const native::Run run = open(options, [](std::string_view) {});
-  const Setting setting{
-      .batch = 40, .accumulation = 2, .workers = 3, .prefetch = 4, .learning_rate = 0.5, .seed = 7};
+  const Setting setting{.batch = 40,
+                        .accumulation = 2,
+                        .learning_rate = 0.5,
+                        .seed = 7,
+                        .configuration = {.workers = 3, .prefetch = 4}};
   const Options at = options_at(run, setting);
   EXPECT_EQ(setting_of(at), setting);
   EXPECT_EQ(at.pipeline.seed, 7u) << "the order of the samples has the same seed";

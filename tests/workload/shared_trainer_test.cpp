@@ -38,8 +38,8 @@ TEST(SideBySide, EverySessionTellsWhatItWouldTakeByItself) {
   const core::MemoryByUse before = core::live_buffers();
   const Setting settings[] = {{.batch = 10},
                               {.batch = 64, .accumulation = 2},
-                              {.batch = 100, .workers = 0},
-                              {.batch = 32, .workers = 2, .prefetch = 5},
+                              {.batch = 100, .configuration = {.workers = 0}},
+                              {.batch = 32, .configuration = {.workers = 2, .prefetch = 5}},
                               {.batch = 32, .seed = 7}};
   std::vector<std::unique_ptr<Session>> sessions;
   const auto expect_exact = [&] {
@@ -72,7 +72,8 @@ TEST(SideBySide, TheTrainerIsThereOnceAndAPlanForEachMicroBatch) {
     core::MemoryByUse now = core::live_buffers();
     return now -= before;
   };
-  const Setting one{.batch = 32}, same_plan{.batch = 64, .accumulation = 2, .workers = 0},
+  const Setting one{.batch = 32},
+      same_plan{.batch = 64, .accumulation = 2, .configuration = {.workers = 0}},
       other{.batch = 50};
   const auto first = workload->open(one), second = workload->open(same_plan);
   core::MemoryByUse expected = predicted(run, one);
@@ -95,12 +96,12 @@ TEST(SideBySide, TheTrainerIsThereOnceAndAPlanForEachMicroBatch) {
 TEST(SideBySide, ASessionThatCannotBeOpenedLeavesNothing) {
   const auto workload = make_workload(small_run());
   const core::MemoryByUse before = core::live_buffers();
-  EXPECT_THROW(workload->open({.batch = 32, .workers = 1000}), core::InputError);
+  EXPECT_THROW(workload->open({.batch = 32, .configuration = {.workers = 1000}}), core::InputError);
   EXPECT_EQ(core::live_buffers(), before);
   const auto session = workload->open({.batch = 16});
   const core::MemoryByUse with_one = core::live_buffers();
-  EXPECT_THROW(workload->open({.batch = 32, .workers = 1000}), core::InputError);
-  EXPECT_THROW(workload->open({.batch = 16, .workers = 1000}), core::InputError);
+  EXPECT_THROW(workload->open({.batch = 32, .configuration = {.workers = 1000}}), core::InputError);
+  EXPECT_THROW(workload->open({.batch = 16, .configuration = {.workers = 1000}}), core::InputError);
   EXPECT_EQ(core::live_buffers(), with_one);
   EXPECT_EQ(session->step().samples, 16);
 }
@@ -136,7 +137,8 @@ TEST(SideBySide, ASessionThatRestsIsIdle) {
   const auto workload = make_workload(small_run(2));
   std::vector<std::unique_ptr<Session>> sessions;
   for (const std::int64_t batch : {10, 20, 50})
-    sessions.push_back(workload->open({.batch = batch, .workers = 2, .prefetch = 4}));
+    sessions.push_back(
+        workload->open({.batch = batch, .configuration = {.workers = 2, .prefetch = 4}}));
   for (const auto& session : sessions) session->step();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // their rings fill meanwhile
   const double before = cpu_seconds();

@@ -40,8 +40,9 @@ TEST(NativeOnGpu, SessionsHoldWhatWasPredicted) {
     const auto workload = make_workload(open(on_gpu(model, "synthetic:500", 10), quiet));
     EXPECT_EQ(workload->device(), "cuda:0");
     for (const Setting& setting :
-         {Setting{.batch = 1}, Setting{.batch = 64, .accumulation = 4, .precision = "bf16"},
-          Setting{.batch = 500, .precision = "tf32"}}) {
+         {Setting{.batch = 1},
+          Setting{.batch = 64, .accumulation = 4, .configuration = {.precision = "bf16"}},
+          Setting{.batch = 500, .configuration = {.precision = "tf32"}}}) {
       const auto session = workload->open(setting);
       EXPECT_EQ(session->memory(), workload->predict(setting)) << model << ' ' << setting.batch;
       session->step();

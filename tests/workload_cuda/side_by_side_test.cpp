@@ -37,7 +37,7 @@ TEST_P(SideBySideOnGpu, EverySessionTellsWhatItWouldTakeByItself) {
                               {.batch = 64, .accumulation = 2},
                               {.batch = 500},
                               {.batch = 32},
-                              {.batch = 32, .precision = "bf16"}};
+                              {.batch = 32, .configuration = {.precision = "bf16"}}};
   std::vector<std::unique_ptr<Session>> sessions;
   const auto expect_exact = [&] {
     for (std::size_t i = 0; i < sessions.size(); ++i) {

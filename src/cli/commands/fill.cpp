@@ -80,8 +80,10 @@ void add_fill(CLI::App& app, Action& chosen) {
             });
   whole_flag(*sub, "--accumulation", flags->setting.accumulation, {1, most_batch},
              "for {accumulation}");
-  whole_flag(*sub, "--workers", flags->setting.workers, {0, 1 << 20}, "for {workers}");
-  sub->add_option("--precision", flags->setting.precision, "for {precision}")->type_name("NAME");
+  whole_flag(*sub, "--workers", flags->setting.configuration.workers, {0, 1 << 20},
+             "for {workers}");
+  sub->add_option("--precision", flags->setting.configuration.precision, "for {precision}")
+      ->type_name("NAME");
   text_flag(*sub, "--lr", "X", "for {lr}", [flags](const std::string& text) {
     flags->setting.learning_rate = core::parse_real(text, "--lr", {0, false}, {1e9});
   });

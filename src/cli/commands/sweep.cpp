@@ -79,8 +79,9 @@ study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
           "all together",
           batch, gpus));
   terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
-  terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
-                                        : parse_workers(flags.workers);
+  terms.workers = flags.workers.empty()
+                      ? std::vector<std::int64_t>{opened.base.configuration.workers}
+                      : parse_workers(flags.workers);
   if (flags.trains()) terms.epochs = epochs_of(flags).back();
   terms.sharpness = flags.sharpness;
   terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
@@ -103,7 +104,7 @@ std::vector<trial::Setting> grid(const study::Terms& terms, const trial::Setting
       for (const std::int64_t accumulation : terms.accumulations)
         for (const std::int64_t batch : terms.batches) {
           each.batch = batch, each.accumulation = accumulation;
-          each.workers = static_cast<int>(workers);
+          each.configuration.workers = static_cast<int>(workers);
           points.push_back(each);
         }
   return points;
@@ -111,7 +112,7 @@ std::vector<trial::Setting> grid(const study::Terms& terms, const trial::Setting
 
 int show_plan(const SweepFlags& flags, Output& output) {
   StudyWorkload none;
-  none.base.precision = flags.study.native.precision;
+  none.base.configuration.precision = flags.study.native.precision;
   const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
   if (flags.cluster.given()) {
     const auto of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);

@@ -142,8 +142,8 @@ int show_plan(const TuneFlags& flags, Output& output) {
   }
   trial::Setting setting;
   setting.batch = flags.global_batch.value_or(flags.min);  // the one with the least memory
-  setting.workers = flags.study.native.options.pipeline.workers;
-  setting.precision = flags.study.native.precision;
+  setting.configuration.workers = flags.study.native.options.pipeline.workers;
+  setting.configuration.precision = flags.study.native.precision;
   const workload::command::Options& program = flags.study.command.options;
   if (!flags.global_batch)
     setting.batch = std::max<std::int64_t>(setting.batch, program.ranks_of_batch());
@@ -200,8 +200,8 @@ int tune(const TuneFlags& flags, Output& output) {
   options.loop.power_limits = limited.guard.get();
   options.command = [&](const trial::Setting& setting) {
     const std::string line = report::command_at(opened.command, opened.handed(setting));
-    if (!setting.power_limit_watts || line.empty()) return line;
-    return limit_command(limited.gpus, *setting.power_limit_watts) + " && " + line;
+    if (!setting.configuration.power_limit_watts || line.empty()) return line;
+    return limit_command(limited.gpus, *setting.configuration.power_limit_watts) + " && " + line;
   };
   options.loop.measure = opened.measure;
   // The trials of a batch are averaged: together they reach the requested precision.

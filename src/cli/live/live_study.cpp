@@ -25,8 +25,12 @@ std::string setting_words(const trial::Setting& s) {
   return fmt::format(
       "batch {}{}{}{}", core::format_count(static_cast<double>(s.batch)),
       s.accumulation > 1 ? fmt::format(" as {} × {}", s.accumulation, s.micro_batch()) : "",
-      s.precision == trial::Setting().precision ? "" : " in " + core::printable(s.precision),
-      s.power_limit_watts ? fmt::format(" at {:g} W", *s.power_limit_watts) : "");
+      s.configuration.precision == trial::Setting().configuration.precision
+          ? ""
+          : " in " + core::printable(s.configuration.precision),
+      s.configuration.power_limit_watts
+          ? fmt::format(" at {:g} W", *s.configuration.power_limit_watts)
+          : "");
 }
 
 std::string_view ending_words(trial::StopReason reason) {

@@ -178,10 +178,11 @@ std::vector<Difference> differences(const trial::Study& a, const trial::Study& b
   add("machine", a.environment.machine, b.environment.machine);
   add("program", a.environment.program, b.environment.program);
   add_setting("device", [](const Trial& t) { return t.device; });
-  add_setting("precision", [](const Trial& t) { return t.setting.precision; });
+  add_setting("precision", [](const Trial& t) { return t.setting.configuration.precision; });
   add_setting("accumulation",
               [](const Trial& t) { return std::to_string(t.setting.accumulation); });
-  add_setting("workers", [](const Trial& t) { return std::to_string(t.setting.workers); });
+  add_setting("workers",
+              [](const Trial& t) { return std::to_string(t.setting.configuration.workers); });
   std::map<std::string, std::string> of_a = parts(a.study_key.json), of_b = parts(b.study_key.json);
   std::set<std::string> paths;
   for (const auto* side : {&of_a, &of_b})

@@ -81,9 +81,9 @@ std::vector<AnswerLine> lines_by_variant(const advise::Recommendation& made) {
       line.size = row.batch;
       line.batch = core::format_count(static_cast<double>(row.batch));
       line.by_variant.resize(made.variants.size(), std::string(unknown));
-      const bool is_chosen = row.batch == made.batch &&
-                             variant.precision == made.setting.precision &&
-                             variant.power_limit_watts == made.setting.power_limit_watts;
+      const bool is_chosen =
+          row.batch == made.batch && variant.precision == made.setting.configuration.precision &&
+          variant.power_limit_watts == made.setting.configuration.power_limit_watts;
       line.by_variant[i] = (is_chosen ? "▸ " : "") + variant_cell(row, made);
     }
   std::vector<AnswerLine> list;

@@ -26,10 +26,11 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
   list.push_back({"Of the best", fmt::format("{:.0f}%", 100 * made.throughput_share)});
   if (made.joules_per_sample)
     list.push_back({"Energy of a sample", core::format_joules(*made.joules_per_sample)});
-  if (setting.power_limit_watts)
-    list.push_back({"Power limit", fmt::format("{:.0f} W", *setting.power_limit_watts)});
+  if (setting.configuration.power_limit_watts)
+    list.push_back(
+        {"Power limit", fmt::format("{:.0f} W", *setting.configuration.power_limit_watts)});
   if (made.variants.size() > 1 && made.variants.front().precision != made.variants.back().precision)
-    list.push_back({"Precision", core::printable(setting.precision)});
+    list.push_back({"Precision", core::printable(setting.configuration.precision)});
   if (!alike(made).empty())
     list.push_back(
         {"About as good", fmt::format("{} to {}", count(made.alike_low), count(made.alike_high))});

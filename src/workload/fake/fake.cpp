@@ -76,7 +76,7 @@ class FakeSession : public Session {
  private:
   double loading() const {
     return options_.load_seconds_per_sample * static_cast<double>(setting_.batch) /
-           std::max(1, setting_.workers);
+           std::max(1, setting_.configuration.workers);
   }
 
   // Two streams of the batch's generator: even indices for noise, odd ones for the tail. A session

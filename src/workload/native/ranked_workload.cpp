@@ -42,9 +42,9 @@ std::array<double, order_numbers> numbers_of(const Order& order) {
           static_cast<double>(order.session),
           static_cast<double>(s.batch),
           static_cast<double>(s.accumulation),
-          static_cast<double>(precision_named(s.precision)),
-          static_cast<double>(s.workers),
-          static_cast<double>(s.prefetch),
+          static_cast<double>(precision_named(s.configuration.precision)),
+          static_cast<double>(s.configuration.workers),
+          static_cast<double>(s.configuration.prefetch),
           s.learning_rate,
           static_cast<double>(s.seed / half),
           static_cast<double>(s.seed % half),
@@ -56,8 +56,9 @@ Order order_of(const std::array<double, order_numbers>& n) {
   order.session = static_cast<std::int64_t>(n[1]);
   trial::Setting& s = order.setting;
   s.batch = static_cast<std::int64_t>(n[2]), s.accumulation = static_cast<std::int64_t>(n[3]);
-  s.precision = name(static_cast<engine::Precision>(n[4]));
-  s.workers = static_cast<int>(n[5]), s.prefetch = static_cast<int>(n[6]);
+  s.configuration.precision = name(static_cast<engine::Precision>(n[4]));
+  s.configuration.workers = static_cast<int>(n[5]),
+  s.configuration.prefetch = static_cast<int>(n[6]);
   s.learning_rate = n[7];
   s.seed = (static_cast<std::uint64_t>(n[8]) << 32) + static_cast<std::uint64_t>(n[9]);
   order.scaling_time = core::Seconds(n[10]);

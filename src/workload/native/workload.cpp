@@ -81,11 +81,11 @@ Options session_options_at(const Run& run, const trial::Setting& setting) {
 
 Options options_at(const Run& run, const trial::Setting& setting) {
   Options options = run.options;
-  options.precision = precision_named(setting.precision);
+  options.precision = precision_named(setting.configuration.precision);
   options.seed = options.pipeline.seed = setting.seed;
   options.pipeline.batch = setting.batch;
-  options.pipeline.workers = setting.workers;
-  options.pipeline.prefetch = setting.prefetch;
+  options.pipeline.workers = setting.configuration.workers;
+  options.pipeline.prefetch = setting.configuration.prefetch;
   options.pipeline.drop_last = true;
   options.accumulation = setting.accumulation;
   options.optimizer.learning_rate = setting.learning_rate;
@@ -105,10 +105,10 @@ trial::Setting setting_of(const Options& options) {
   trial::Setting setting;
   setting.batch = options.batch();
   setting.accumulation = options.accumulation;
-  setting.workers = options.pipeline.workers;
-  setting.prefetch = options.pipeline.prefetch;
+  setting.configuration.workers = options.pipeline.workers;
+  setting.configuration.prefetch = options.pipeline.prefetch;
   setting.learning_rate = options.optimizer.learning_rate;
-  setting.precision = name(options.precision);
+  setting.configuration.precision = name(options.precision);
   setting.seed = options.seed;
   return setting;
 }

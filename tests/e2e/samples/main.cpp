@@ -126,7 +126,7 @@ report::Answer hostile_answer() {
   answer.workload = answer.study = answer.message = answer.machine = hostile;
   answer.program = answer.status = hostile;
   advise::Recommendation& made = *answer.recommendation;
-  made.command = made.contention_reason = made.setting.precision = hostile;
+  made.command = made.contention_reason = made.setting.configuration.precision = hostile;
   made.notes = {hostile, "javascript:document.title='taken'"};
   made.reasons = {advise::Reason::note, advise::Reason::contended};
   const double infinity = std::numeric_limits<double>::infinity();
@@ -136,7 +136,7 @@ report::Answer hostile_answer() {
   }
   answer.trials[0].note += std::string(10'000'000, '<');
   answer.trials[0].outcome = trial::Outcome::crashed;
-  answer.trials[1].setting.precision = hostile;
+  answer.trials[1].setting.configuration.precision = hostile;
   answer.trials[2].samples_per_second = trial::Interval{NAN, -infinity, infinity};
   answer.trials[3].phases = trial::PhaseSeconds{NAN, infinity, 1, 0, 0};
   answer.trials[4].raw[3].seconds = NAN;
@@ -165,7 +165,8 @@ std::string hostile_comparison() {
   trial::Study study = made_study(0);
   study.study_key.workload = study.environment.program = study.environment.machine = hostile;
   study.study_key.json = R"({"terms": {"</script><script>document.title='taken'</script>": 1}})";
-  for (trial::Trial& trial : study.trials) trial.device = trial.setting.precision = hostile;
+  for (trial::Trial& trial : study.trials)
+    trial.device = trial.setting.configuration.precision = hostile;
   const double infinity = std::numeric_limits<double>::infinity();
   study.trials[1].samples_per_second = trial::Interval{NAN, -infinity, infinity};
   study.trials[2].samples_per_second = trial::Interval{infinity, 0, infinity};

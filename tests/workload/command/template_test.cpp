@@ -25,8 +25,8 @@ trial::Setting setting() {
   trial::Setting setting;
   setting.batch = 96;
   setting.accumulation = 3;
-  setting.precision = "bf16";
-  setting.workers = 4;
+  setting.configuration.precision = "bf16";
+  setting.configuration.workers = 4;
   setting.learning_rate = 0.0005;
   return setting;
 }

@@ -61,10 +61,11 @@ const Column columns[] = {
      [](const trial::Trial& t) -> Hyperparameter {
        return static_cast<double>(t.setting.accumulation);
      }},
-    {"precision", "", [](const trial::Trial& t) -> Hyperparameter { return t.setting.precision; }},
+    {"precision", "",
+     [](const trial::Trial& t) -> Hyperparameter { return t.setting.configuration.precision; }},
     {"workers", "loader workers",
      [](const trial::Trial& t) -> Hyperparameter {
-       return static_cast<double>(t.setting.workers);
+       return static_cast<double>(t.setting.configuration.workers);
      }},
     {"learning_rate", "",
      [](const trial::Trial& t) -> Hyperparameter { return t.setting.learning_rate; }},

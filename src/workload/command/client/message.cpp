@@ -169,8 +169,8 @@ std::string setting_line(const trial::Setting& setting) {
                {"batch", setting.batch},
                {"micro_batch", setting.micro_batch()},
                {"accumulation", setting.accumulation},
-               {"precision", setting.precision},
-               {"workers", setting.workers},
+               {"precision", setting.configuration.precision},
+               {"workers", setting.configuration.workers},
                {"learning_rate", setting.learning_rate}});
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace sweetspot::trial {
+
+// How a setting is run, beside what it trains: what a search may vary as well.
+struct Configuration {
+  std::string precision = "fp32";
+  int workers = 1;
+  int prefetch = 2;
+  std::optional<double> power_limit_watts{};  // of each GPU; nullopt: unchanged
+
+  bool operator==(const Configuration&) const = default;
+};
+
+// One point to try.
+struct Setting {
+  std::int64_t batch = 1;
+  std::int64_t accumulation = 1;
+  double learning_rate = 0.001;
+  std::uint64_t seed = 1000;  // of weights, shuffles and dropout; the paper's
+  Configuration configuration{};
+
+  std::int64_t micro_batch() const { return batch / accumulation; }
+  bool operator==(const Setting&) const = default;
+};
+
+}  // namespace sweetspot::trial
