@@ -113,7 +113,7 @@ class Measurement {
     constexpr std::size_t counted = 2;
     if (trial_.raw.size() < counted + std::max<std::size_t>(1, session_->loaded_ahead())) return;
     const std::span<trial::Step> last = std::span(trial_.raw).last(counted);
-    const auto [fastest, slowest] = std::minmax(per_update(last[0]), per_update(last[1]));
+    const auto [fastest, slowest] = std::minmax({per_update(last[0]), per_update(last[1])});
     if (!are_steady(fastest, slowest)) return;
     for (trial::Step& step : last) {
       counted_seconds_ += step.seconds;
