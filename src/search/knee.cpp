@@ -21,10 +21,12 @@ constexpr int curve_count = 500;
 double octave(double batch) { return std::log2(batch); }
 double octave(std::int64_t batch) { return octave(static_cast<double>(batch)); }
 
-// Where a curve first comes within the tolerance of its best, interpolated between two sizes.
+// Where a curve first comes within the tolerance of the best, interpolated between two sizes; the
+// largest size if it does not, where the best is another axis's.
 double knee_of(const std::vector<double>& log_speeds, const std::vector<std::int64_t>& sizes,
                double level) {
   const auto first = std::ranges::find_if(log_speeds, [&](double s) { return s >= level; });
+  if (first == log_speeds.end()) return static_cast<double>(sizes.back());
   const auto i = static_cast<std::size_t>(first - log_speeds.begin());
   if (i == 0) return static_cast<double>(sizes.front());
   const double below = log_speeds[i - 1], above = log_speeds[i];

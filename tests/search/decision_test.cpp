@@ -49,6 +49,17 @@ TEST(Decision, AnExactProgramIsAnsweredWithThePowerOfTwoNextToItsKnee) {
   EXPECT_GE(program.decision->knee_high, 970);
 }
 
+// As with several power limits, where another one's speed is the level. It used to read beyond the
+// curve.
+TEST(Decision, ASpeedElsewhereThatNoSizeReachesLeavesTheKneeAtTheLargest) {
+  const auto decision = decide(measured_970({1, 16, 128, 960, 1024, range_of_970}),
+                               {.max = range_of_970, .best_elsewhere = 2 * speed_of_970(1024)}, {});
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->batch, range_of_970);
+  EXPECT_EQ(decision->knee_low, range_of_970);
+  EXPECT_EQ(decision->knee_high, range_of_970);
+}
+
 TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
   const Limits limits{.max = range_of_970};
   // 960 and 1,024 lose 0.05% and 0.15%.
