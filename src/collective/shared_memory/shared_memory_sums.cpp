@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 namespace sweetspot::collective {
@@ -42,7 +43,12 @@ SharedMemorySums::SharedMemorySums(std::vector<std::byte*> segments, int rank)
     : rank_(static_cast<std::size_t>(rank)),
       awake_(segments.size() <= std::thread::hardware_concurrency() ? awake_on_own_core
                                                                     : awake_on_shared_core) {
-  for (std::byte* segment : segments) segments_.push_back(reinterpret_cast<Segment*>(segment));
+  for (std::byte* segment : segments) {
+    void* place = segment;
+    std::size_t space = segment_bytes();
+    segments_.push_back(
+        static_cast<Segment*>(std::align(alignof(Segment), sizeof(Segment), place, space)));
+  }
 }
 
 SharedMemorySums::Ticket SharedMemorySums::begin(std::span<float> values) {

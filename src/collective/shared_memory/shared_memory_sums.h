@@ -21,7 +21,9 @@ class SharedMemorySums {
  public:
   static constexpr std::size_t segment_bytes();  // per rank
 
-  // The segments of all ranks, zeroed before any rank uses them.
+  // The segments of all ranks, zeroed before any rank uses them. MPI places them anywhere in its
+  // pages; what counts in one begins at its first cache line, the same for every rank, since all
+  // of them map whole pages.
   SharedMemorySums(std::vector<std::byte*> segments, int rank);
 
   // Starts here and makes progress in every call; complete when wait() returns true.
@@ -78,6 +80,8 @@ class SharedMemorySums {
   std::uint64_t copied_in_ = 0, summed_ = 0, copied_out_ = 0;  // by this rank
 };
 
-constexpr std::size_t SharedMemorySums::segment_bytes() { return sizeof(Segment); }
+constexpr std::size_t SharedMemorySums::segment_bytes() {
+  return sizeof(Segment) + alignof(Segment) - 1;
+}
 
 }  // namespace sweetspot::collective
