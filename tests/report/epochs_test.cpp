@@ -73,7 +73,8 @@ TEST(EpochTables, ShowAccuracyAndTimeWithIntervalsOverSeeds) {
 TEST(EpochCells, HaveIntervalsWhereValuesCanLieOnly) {
   Answer answer;
   answer.trials = {trained(100, 1, 1, {0.2, 0.9}), trained(100, 2, 9, {0.05, 1})};
-  for (const auto& cell : epoch_json(answer, one_and_two)["cells"]) {
+  const auto object = epoch_json(answer, one_and_two);
+  for (const auto& cell : object["cells"]) {
     EXPECT_GE(cell["test_accuracy"]["low"], 0);
     EXPECT_LE(cell["test_accuracy"]["high"], 1);
     EXPECT_GE(cell["train_seconds"]["low"], 0);
