@@ -113,7 +113,7 @@ class Turns final : public workload::Workload {
   std::unique_ptr<workload::Session> open(const trial::Setting&) override {
     struct Borrowed final : workload::Session {
       explicit Borrowed(Turns& its_owner) : owner(its_owner) {}
-      trial::Step step() override { return owner.step(); }
+      trial::Step step(const workload::Until&) override { return owner.step(); }
       Turns& owner;
     };
     calls_.clear();

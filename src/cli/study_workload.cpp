@@ -11,7 +11,6 @@
 #include "cli/flags/fake_flags.h"
 #include "cli/help/about.h"
 #include "cli/output.h"
-#include "cli/signals.h"
 #include "cli/stored_study.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -101,8 +100,6 @@ enum class Trials { steps, epochs };
 StudyWorkload open_command(const StudyFlags& flags, Trials trials) {
   namespace command = workload::command;
   command::Options options = flags.command.options;
-  options.stop = &CountSignals::presses();
-  options.budget = flags.budget;
   StudyWorkload opened;
   opened.title = command::title(options);
   // Before the limit is set: free memory is not part of the study key.

@@ -30,8 +30,9 @@ class TargetSearch {
         options_(options),
         pilot_(nearest(options.candidates, options.base_batch)),
         loop_(
-            [this](const trial::Setting& setting, const measure::MeasureOptions&,
+            [this](const trial::Setting& setting, const measure::MeasureOptions& asked,
                    const measure::Watch& watch, const std::atomic<int>& its_stop) {
+              wanted_.deadline = asked.deadline;
               return learning::train(training_, setting, wanted_, watch, its_stop);
             },
             writer, options.loop, observer, stop) {

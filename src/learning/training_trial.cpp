@@ -86,7 +86,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
  private:
   void look_for_stop() {
-    if (stop_.load(std::memory_order_relaxed) >= measure::give_up) give_up_ = 1;
+    if (workload::Until{stop_}.told_to_give_up()) give_up_ = 1;
   }
 
   void train() {
@@ -101,7 +101,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train_now() {
     look_for_stop();
     const workload::Trained trained =
-        training_.train(trial_.setting, wanted_.epochs, *this, give_up_);
+        training_.train(trial_.setting, wanted_.epochs, *this, {give_up_, wanted_.deadline});
     trial_.outcome = trained.outcome;
     trial_.note = trained.note;
     trial_.steps = trained.steps;

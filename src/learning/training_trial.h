@@ -30,6 +30,8 @@ struct TrainFor {
   // With a target: stops after this many samples, or this long, including evaluations.
   std::optional<std::int64_t> most_samples{};
   std::optional<double> most_seconds{};
+  // As of measure::MeasureOptions.
+  std::optional<workload::Until::Clock::time_point> deadline{};
 };
 
 // One trial that trains rather than samples steps, with an evaluation after each epoch, and more

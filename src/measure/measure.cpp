@@ -27,9 +27,10 @@ class Measurement {
       : workload_(workload),
         options_(options),
         watch_(watch),
-        stop_(stop),
+        until_{stop, options.deadline, [this](const workload::Waiting& waiting) { tell(waiting); }},
         machine_(machine),
-        whole_(machine, workload.takes_real_time()),
+        about_(workload.about()),
+        whole_(machine, about_.takes_real_time),
         readings_(machine, whole_.start()),
         sampling_(options) {
     trial_.setting = setting;
@@ -52,49 +53,47 @@ class Measurement {
     trial_.memory_predicted = workload_.predict(trial_.setting);
     session_ = workload_.open(trial_.setting);
     note_memory();
-    if (workload_.takes_real_time() && session_->rests_between_steps())
-      readings_.add(trial_.device);
-    session_->while_waiting([this](const workload::Waiting& waiting) {
-      if (!watch_) return;
-      TrialProgress sight{&trial_.setting, true, 0, std::nullopt};
-      sight.waiting = &waiting;
-      watch_(sight);
-    });
+    if (about_.takes_real_time && about_.rests_between_steps) readings_.add(trial_.device);
     try {
       if (!warm_up()) return;
     } catch (const workload::Ended& ended) {
       if (ended.outcome != Outcome::ok) throw;
+      // Warm-up steps are enough only for a short program.
+      if (ended.reason == trial::StopReason::time_limit)
+        return end(Outcome::cancelled, ended.what());
       sample_warm_up();
       summarize();
       return;
     }
-    if (const auto restart = session_->restart_seconds(); restart && options_.first_look)
-      sampling_.hurry(session_->gpus().empty()
-                          ? std::max(options_.min_time, core::Seconds(*restart))
+    const workload::Seen seen = session_->seen();
+    if (seen.restart_seconds && options_.first_look)
+      sampling_.hurry(seen.gpus.empty()
+                          ? std::max(options_.min_time, core::Seconds(*seen.restart_seconds))
                           : options_.min_time / 2);
-    count_steady_steps();
-    const bool finished = workload_.takes_real_time() ? sample_beside_readings() : sample();
+    count_steady_steps(seen);
+    const bool finished = about_.takes_real_time ? sample_beside_readings() : sample();
     note_memory();
     if (finished) summarize();
   }
 
   // False if the trial is over, with its outcome set.
   bool warm_up() {
-    std::optional<telemetry::Elapsed> elapsed(std::in_place, machine_, workload_.takes_real_time());
+    std::optional<telemetry::Elapsed> elapsed(std::in_place, machine_, about_.takes_real_time);
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
       if (!step(true, *elapsed)) return false;
       // What a program does before its first step is not warm-up.
-      if (seconds.empty() && !session_->rests_between_steps())
-        elapsed.emplace(machine_, workload_.takes_real_time());
+      if (seconds.empty() && !about_.rests_between_steps)
+        elapsed.emplace(machine_, about_.takes_real_time);
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed->seconds() >= options_.max_warm_up.count()) return true;
       if (seconds.size() < next_judgement) continue;
       next_judgement = seconds.size() + 1 + seconds.size() / 8;
       // Prefetched data says nothing about steps that have to wait for theirs.
-      if (warmed_up(seconds, elapsed->seconds()) && trial_.raw.size() >= session_->loaded_ahead())
+      if (warmed_up(seconds, elapsed->seconds()) &&
+          trial_.raw.size() >= session_->seen().loaded_ahead)
         return true;
     } while (true);
   }
@@ -107,11 +106,11 @@ class Measurement {
 
   // The two steps that show a GPU's warm-up to be over, by repeating, are as good as those that
   // follow. Steps of large batches are long.
-  void count_steady_steps() {
+  void count_steady_steps(const workload::Seen& seen) {
     if (options_.updates || options_.reads_energy) return;
-    if (session_->rests_between_steps() || session_->gpus().empty()) return;
+    if (about_.rests_between_steps || seen.gpus.empty()) return;
     constexpr std::size_t counted = 2;
-    if (trial_.raw.size() < counted + std::max<std::size_t>(1, session_->loaded_ahead())) return;
+    if (trial_.raw.size() < counted + std::max<std::size_t>(1, seen.loaded_ahead)) return;
     const std::span<trial::Step> last = std::span(trial_.raw).last(counted);
     const auto [fastest, slowest] = std::minmax({per_update(last[0]), per_update(last[1])});
     if (!are_steady(fastest, slowest)) return;
@@ -129,7 +128,7 @@ class Measurement {
   }
 
   bool sample_beside_readings() {
-    if (!session_->rests_between_steps()) start_reading_program();
+    if (!about_.rests_between_steps) start_reading_program();
     readings_.begin_steps();
     const bool finished = sample();
     trial_.contention = readings_.end_steps();
@@ -138,20 +137,24 @@ class Measurement {
 
   // The devices of a program are known once it steps.
   void start_reading_program() {
-    const std::vector<workload::SeenGpu> gpus = session_->gpus();
+    const std::vector<workload::SeenGpu> gpus = session_->seen().gpus;
     for (const workload::SeenGpu& seen : gpus)
       readings_.add_gpu(seen.device, seen.gpu, seen.is_own);
     if (gpus.empty()) readings_.add("cpu", true);
   }
 
   bool sample() {
-    telemetry::Elapsed elapsed(machine_, workload_.takes_real_time());
+    telemetry::Elapsed elapsed(machine_, about_.takes_real_time);
     while (!sampling_.stop()) {
       try {
         if (!step(false, elapsed)) return false;
       } catch (const workload::Ended& ended) {
         if (ended.outcome != Outcome::ok) throw;
-        sampling_.end(trial::StopReason::ended);
+        if (ended.reason == trial::StopReason::time_limit && trial_.timings < fewest_steps) {
+          end(Outcome::cancelled, ended.what());
+          return false;
+        }
+        sampling_.end(ended.reason);
         return true;
       }
       const trial::Step& done = trial_.raw.back();
@@ -166,17 +169,17 @@ class Measurement {
 
   // Whether inputs vary in length is known later than the speed.
   void look_longer() {
-    const core::Seconds least(session_->telling_seconds());
+    const core::Seconds least(session_->seen().telling_seconds);
     if (std::exchange(looked_longer_, true) || least.count() <= 0 || options_.updates) return;
     if (least <= options_.max_time && steps_vary()) sampling_.go_on(least);
   }
 
   bool step(bool warming_up, telemetry::Elapsed& elapsed) {
-    if (stop_.load(std::memory_order_relaxed) >= give_up) {
+    if (until_.told_to_give_up()) {
       end(Outcome::cancelled, "it was stopped before it was measured");
       return false;
     }
-    trial::Step step = session_->step();
+    trial::Step step = session_->step(until_);
     step.warm_up = warming_up;
     elapsed.add(step.seconds), whole_.add(step.seconds);
     trial_.raw.push_back(step);
@@ -244,7 +247,10 @@ class Measurement {
     trial_.note = std::move(note);
   }
 
-  void note_memory() { note_memory(session_->memory(), session_->memory_by_use()); }
+  void note_memory() {
+    const workload::Seen seen = session_->seen();
+    note_memory(seen.memory, seen.memory_by_use);
+  }
   // The peak so far.
   void note_memory(const std::optional<core::Bytes>& now,
                    const std::optional<core::MemoryByUse>& by_use) {
@@ -261,11 +267,20 @@ class Measurement {
             sampling_.samples_per_second()});
   }
 
+  // Before its first step.
+  void tell(const workload::Waiting& waiting) const {
+    if (!watch_) return;
+    TrialProgress sight{&trial_.setting, true, 0, std::nullopt};
+    sight.waiting = &waiting;
+    watch_(sight);
+  }
+
   workload::Workload& workload_;
   const MeasureOptions& options_;
   const Watch& watch_;
-  const std::atomic<int>& stop_;
+  const workload::Until until_;
   telemetry::Machine& machine_;
+  const workload::About about_;
   telemetry::Elapsed whole_;
   telemetry::TrialReadings readings_;
   Sampling sampling_;

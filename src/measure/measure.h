@@ -32,6 +32,8 @@ struct MeasureOptions {
   bool first_look = false;
   // Also measures energy: a GPU's counter is coarse, so a reading takes at least one second.
   bool reads_energy = false;
+  // The end of the budget: a program that is not finished is ended then.
+  std::optional<workload::Until::Clock::time_point> deadline{};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.
@@ -50,8 +52,7 @@ using Watch = std::function<void(const TrialProgress&)>;
 // One trial: opens the setting, warms up until step times settle, samples until the interval is
 // tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.
 // Failures of the workload are the outcome, not exceptions; only DeviceLost passes through, because
-// a lost device says nothing about the setting. `stop`: 0 continue, 1 let this trial finish, 2 or
-// more cancel it immediately.
+// a lost device says nothing about the setting. `stop`: as of workload::Until.
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
                      const std::atomic<int>& stop,

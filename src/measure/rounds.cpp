@@ -67,11 +67,12 @@ Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const
     : workload_(workload),
       options_(options),
       watch_(watch),
-      stop_(stop),
+      until_{stop},
       machine_(machine),
-      elapsed_(machine, workload.takes_real_time()),
+      about_(workload.about()),
+      elapsed_(machine, about_.takes_real_time),
       began_(look(machine)),
-      resident_(workload.device() != "cpu" && !workload.has_loader()),
+      resident_(workload.device() != "cpu" && !about_.has_loader),
       round_(options.first_round) {
   meter_ = machine.meter(workload.device());
   has_energy_ = meter_ && meter_->energy_joules().has_value();
@@ -86,13 +87,13 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   for (const trial::Setting& setting : settings)
     if (!failed(setting)) asked.push_back(&member(setting));
   for (const std::size_t i : order(asked.size())) {
-    if (told_to_give_up()) return false;
+    if (until_.told_to_give_up()) return false;
     Member& next = *asked[i];
     if (next.trial.outcome != Outcome::ok) continue;  // it cannot even be planned
     run_guarded(next.trial, [&] { block(next); });
     if (next.trial.outcome != Outcome::ok) close(next);
   }
-  if (told_to_give_up()) return false;
+  if (until_.told_to_give_up()) return false;
   ++round_;
   if (options_.renews) renew(asked);
   return true;
@@ -105,8 +106,7 @@ void Rounds::renew(const std::vector<Member*>& in_turns) {
   std::vector<Member*> fast;
   double opening = 0;
   for (Member* member : in_turns)
-    if (member->session && workload_.takes_real_time() &&
-        member->opening_seconds <= cheap_step_seconds)
+    if (member->session && about_.takes_real_time && member->opening_seconds <= cheap_step_seconds)
       fast.push_back(member), opening += member->opening_seconds;
   if (opening > side_share * (elapsed_seconds() - renewed_at_)) return;
   renewed_at_ = elapsed_seconds();
@@ -132,7 +132,7 @@ void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double before = elapsed_seconds();
   std::optional<telemetry::WaitMonitor> others;
-  if (workload_.takes_real_time() && workload_.device() == "cpu") {
+  if (about_.takes_real_time && workload_.device() == "cpu") {
     others.emplace(machine_);
     const probe::cpu::SpeedReading speed = machine_.speed();
     // If other processes disturbed this reading, it says nothing about the blocks around it.
@@ -180,9 +180,9 @@ void Rounds::open(Member& member) {
   if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] >
       noticeable_share * last.seconds)
     member.switch_steps = 1 + trial.setting.configuration.prefetch;
-  if (const auto memory = member.session->memory();
-      memory && *memory > trial.memory_measured.value_or(0))
-    trial.memory_measured = memory, trial.memory_by_use = member.session->memory_by_use();
+  const workload::Seen seen = member.session->seen();
+  if (seen.memory && *seen.memory > trial.memory_measured.value_or(0))
+    trial.memory_measured = seen.memory, trial.memory_by_use = seen.memory_by_use;
   member.opening_seconds = machine_.now() - began;
 }
 
@@ -220,8 +220,8 @@ trial::Step Rounds::warm_up(Member& member, double least_seconds, int least_step
 }
 
 trial::Step Rounds::step(Member& member) {
-  if (told_to_give_up()) throw workload::Ended(Outcome::cancelled, "it was stopped");
-  const trial::Step step = member.session->step();
+  if (until_.told_to_give_up()) throw workload::Ended(Outcome::cancelled, "it was stopped");
+  const trial::Step step = member.session->step(until_);
   Trial& trial = member.trial;
   elapsed_.add(step.seconds);
   trial.seconds += step.seconds;
@@ -240,7 +240,7 @@ trial::Step Rounds::step(Member& member) {
 
 void Rounds::read_device(const trial::Setting& setting, double seconds, double rise_seconds) {
   Member& member = this->member(setting);
-  if (failed(setting) || told_to_give_up()) return;
+  if (failed(setting) || until_.told_to_give_up()) return;
   run_guarded(member.trial, [&] {
     if (!member.session) open(member);
     warm_up(member, switch_seconds, member.switch_steps);
@@ -292,7 +292,7 @@ std::vector<Trial> Rounds::trials() const {
 
 // Judged over all rounds so far: what disturbs one setting disturbs all of them.
 trial::Contention Rounds::contention_so_far() const {
-  if (!workload_.takes_real_time() && workload_.device() == "cpu") return {};
+  if (!about_.takes_real_time && workload_.device() == "cpu") return {};
   trial::Contention found = contention(began_, look(machine_));
   found.slowed_share = telemetry::slowed_share(moments_);
   if (meter_) add(meter_->gpu_contention(), found);
@@ -330,7 +330,5 @@ void Rounds::close(Member& member) {
   member.session->close();
   member.session.reset();
 }
-
-bool Rounds::told_to_give_up() const { return stop_.load(std::memory_order_relaxed) >= give_up; }
 
 }  // namespace sweetspot::measure

@@ -83,14 +83,14 @@ class Rounds {
   trial::Step warm_up(Member& member, double least_seconds, int least_steps);
   trial::Step step(Member& member);
   void close(Member& member);
-  bool told_to_give_up() const;
   trial::Contention contention_so_far() const;
 
   workload::Workload& workload_;
   RoundsOptions options_;
   const Watch& watch_;
-  const std::atomic<int>& stop_;
+  const workload::Until until_;
   telemetry::Machine& machine_;
+  const workload::About about_;
   mutable telemetry::Elapsed elapsed_;
   telemetry::Look began_;
   const bool resident_;  // on a GPU, with all its data

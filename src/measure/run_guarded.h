@@ -6,7 +6,6 @@
 namespace sweetspot::measure {
 
 constexpr double watch_interval_seconds = 0.1;  // at most this often
-constexpr int give_up = 2;                      // value of `stop`: end this trial immediately
 
 // Runs a trial's action; an exception becomes the trial's outcome, with the reason as its note.
 // Only DeviceLost passes through: it says nothing about the trial.

@@ -15,7 +15,7 @@ namespace sweetspot::study {
 class BatchUseCheck {
  public:
   explicit BatchUseCheck(const workload::Workload& workload)
-      : handover_(workload.batch_handover()) {}
+      : handover_(workload.about().batch_handover) {}
 
   // `curve`: trials that differ only in the batch, including ours (by id).
   const advise::BatchUseVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "measure/sampling.h"
 #include "memory/memory_fit.h"
 
 namespace sweetspot::study {
@@ -75,12 +74,12 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     const core::Seconds left = std::max(core::Seconds(0), *options_.budget - spent());
     options.max_time = std::min(options.max_time, left);
     options.max_warm_up = std::min(options.max_warm_up, left);
+    using Clock = workload::Until::Clock;
+    constexpr core::Seconds most{1e9};  // what its ticks can count is more
+    options.deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(left, most));
   }
-  bool warmed_up = false;
-  const auto watch = [&](const measure::TrialProgress& sight) {
-    warmed_up = warmed_up || !sight.warming_up;
-    observer_.sight(sight);
-  };
+  const auto watch = [&](const measure::TrialProgress& sight) { observer_.sight(sight); };
   const auto expected = memory::expected(trials_, setting).bytes;
   trial::Trial trial;
   try {
@@ -89,16 +88,11 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     device_lost(lost.what());
     return nullptr;
   }
-  // A program that the budget ended looks like one that ended itself. Its steps count as far as
-  // they were measured: warm-up steps would be enough only for a short program.
-  const bool cut = trial.stop_reason == trial::StopReason::ended && budget_is_spent();
-  const bool enough = warmed_up && trial.timings >= measure::fewest_steps;
-  if (trial.outcome == trial::Outcome::cancelled || (cut && !enough)) {
+  if (trial.outcome == trial::Outcome::cancelled) {
     if (may_go_on()) end_ = advise::CutShort::stopped;
     cut_off_ = trial.note;
     return nullptr;
   }
-  if (cut) trial.stop_reason = trial::StopReason::time_limit;
   if (const auto why = disturbed(setting)) refuse_as(trial, *why);
   if (!trial.memory_predicted) trial.memory_predicted = expected;
   return keep(std::move(trial));

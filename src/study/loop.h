@@ -50,7 +50,7 @@ struct LoopOptions {
   std::optional<core::Seconds> budget;  // for this run, whatever was spent before
   Clock now = steady_now;
   energy::PowerLimits* power_limits = nullptr;  // for settings that have one
-  RunTrial run_elsewhere = {};                  // instead of measuring the workload here
+  RunTrial run_elsewhere = {};  // each trial by itself, instead of measuring the workload here
 };
 
 // Runs settings one by one, or takes the trials of interleaved settings, and stores each before

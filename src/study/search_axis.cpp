@@ -37,7 +37,7 @@ search::Predict predictor(const workload::Workload& workload, const Axis& axis) 
     const auto [entry, is_new] = known->try_emplace(size);
     if (!is_new) return entry->second;
     try {
-      entry->second = workload.predict_run(axis.at(size));
+      entry->second = workload.predict(axis.at(size), workload::Extent::whole_run);
     } catch (const core::Error&) {
       entry->second = std::numeric_limits<core::Bytes>::max();
     }

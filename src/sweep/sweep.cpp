@@ -31,7 +31,7 @@ struct Subject {
 };
 
 template <class Tried>
-Subject subject(const Tried& tried) {
+Subject subject(const Tried& tried, std::optional<std::int64_t> samples) {
   return {[&tried](const trial::Setting& setting) -> Planned {
             try {
               const std::optional<core::Bytes> bytes = tried.predict(setting);
@@ -40,7 +40,7 @@ Subject subject(const Tried& tried) {
               return {{}, error.what()};
             }
           },
-          tried.samples(), tried.device()};
+          samples, tried.device()};
 }
 
 // For an existing point: its own prediction, else the extrapolation from earlier trials.
@@ -233,9 +233,10 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
 }
 
 study::RunTrial training_trials(workload::Training& training, int epochs) {
-  return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions&,
+  return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions& asked,
                              const measure::Watch& watch, const std::atomic<int>& stop) {
-    return learning::train(training, setting, {epochs}, watch, stop);
+    return learning::train(training, setting, {.epochs = epochs, .deadline = asked.deadline}, watch,
+                           stop);
   };
 }
 
@@ -262,15 +263,17 @@ SweepResult sweep(workload::Workload& workload, store::Writer& writer, const Swe
                   study::Observer& observer, const std::atomic<int>& stop) {
   study::Loop loop(workload, writer, options.loop, observer, stop);
   study::BatchUseCheck arrival(workload);
-  return run_rounds(loop, subject(workload), options, &arrival, !writer.study().answer.empty(),
-                    workload.opens_side_by_side() ? &workload : nullptr);
+  return run_rounds(
+      loop, subject(workload, workload.about().samples), options, &arrival,
+      !writer.study().answer.empty(),
+      workload.switching().in_place && !options.loop.run_elsewhere ? &workload : nullptr);
 }
 
 SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
                   const SweepOptions& options, study::Observer& observer,
                   const std::atomic<int>& stop) {
   study::Loop loop(training_trials(training, epochs), writer, options.loop, observer, stop);
-  return run_rounds(loop, subject(training), options);
+  return run_rounds(loop, subject(training, training.samples()), options);
 }
 
 SweepResult sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
@@ -279,14 +282,15 @@ SweepResult sweep(workload::Workload& workload, const Shared& shared, const Swee
   const study::RunTrial run_trial = [&workload](const auto&... asked) {
     return measure::measure(workload, asked...);
   };
-  return run_shared(run_trial, subject(workload), &arrival, shared, options, observer, stop);
+  return run_shared(run_trial, subject(workload, workload.about().samples), &arrival, shared,
+                    options, observer, stop);
 }
 
 SweepResult sweep(workload::Training& training, int epochs, const Shared& shared,
                   const SweepOptions& options, study::Observer& observer,
                   const std::atomic<int>& stop) {
-  return run_shared(training_trials(training, epochs), subject(training), nullptr, shared, options,
-                    observer, stop);
+  return run_shared(training_trials(training, epochs), subject(training, training.samples()),
+                    nullptr, shared, options, observer, stop);
 }
 
 }  // namespace sweetspot::sweep

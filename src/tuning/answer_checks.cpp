@@ -35,22 +35,25 @@ core::Seconds within_budget(const Loop& loop, core::Seconds time) {
 std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload& workload,
                                                   const advise::Recommendation& made,
                                                   const advise::LearningRateBase& base) {
-  if (!loop.may_go_on()) return std::nullopt;
+  workload::NativeProbes* probes = workload.probes();
+  if (!probes || !loop.may_go_on()) return std::nullopt;
   constexpr double share_of_time = 0.1;  // of the rounds', in addition
   const core::Seconds time(share_of_time * experiment::limit_seconds(workload.device() != "cpu"));
   trial::Setting setting = made.setting;
   setting.batch =
-      std::min({base.batch, made.setting.batch, workload.samples().value_or(base.batch)});
+      std::min({base.batch, made.setting.batch, workload.about().samples.value_or(base.batch)});
   setting.accumulation = 1;
   setting.learning_rate = base.rate;
   return unless_it_fails(loop, [&] {
-    return workload.gradient_noise(setting, made.setting.micro_batch(), within_budget(loop, time),
-                                   loop.stop());
+    return probes->gradient_noise(setting, made.setting.micro_batch(), within_budget(loop, time),
+                                  loop.stop());
   });
 }
 
 std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
                                        const advise::Recommendation& made) {
+  workload::NativeProbes* probes = workload.probes();
+  if (!probes) return {};
   const double per_second = made.samples_per_second / static_cast<double>(made.setting.batch);
   constexpr std::int64_t least_steps = 20;  // their losses are compared
   const auto steps = std::max(
@@ -61,7 +64,7 @@ std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
     trial::Setting setting = made.setting;
     setting.learning_rate = factor * made.learning_rate->by_rule;
     const auto run =
-        unless_it_fails(loop, [&] { return workload.try_rate(setting, steps, loop.stop()); });
+        unless_it_fails(loop, [&] { return probes->try_rate(setting, steps, loop.stop()); });
     if (!run) return {};
     runs.push_back(*run);
   }
@@ -70,10 +73,11 @@ std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
 
 std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& workload,
                                             const advise::Recommendation& made) {
-  if (!loop.may_go_on()) return std::nullopt;
+  workload::NativeProbes* probes = workload.probes();
+  if (!probes || !loop.may_go_on()) return std::nullopt;
   return unless_it_fails(loop, [&] {
-    return workload.scaling(made.setting, within_budget(loop, loop.options().measure.max_time),
-                            loop.stop());
+    return probes->scaling(made.setting, within_budget(loop, loop.options().measure.max_time),
+                           loop.stop());
   });
 }
 
@@ -84,14 +88,16 @@ std::int64_t updates_of_epoch(const workload::Workload& workload, std::int64_t b
                               std::optional<std::int64_t> steps_of_program) {
   // One more than an epoch has, so that everything between two epochs is run.
   if (steps_of_program) return *steps_of_program + 1;
-  if (const auto samples = workload.samples()) return (*samples + batch - 1) / batch + 1;
+  if (const auto samples = workload.about().samples) return (*samples + batch - 1) / batch + 1;
   return std::numeric_limits<std::int64_t>::max();
 }
 
 // The evaluation of a native model runs after the steps of its trial.
 void add_evaluation(Loop& loop, workload::Workload& workload, trial::Trial& lasted) {
+  workload::NativeProbes* probes = workload.probes();
+  if (!probes) return;
   try {
-    if (const auto memory = workload.evaluate(lasted.setting, loop.stop()))
+    if (const auto memory = probes->evaluate(lasted.setting, loop.stop()))
       lasted.memory_measured = std::max(lasted.memory_measured.value_or(0), *memory);
   } catch (const core::DeviceLost& lost) {
     loop.device_lost(lost.what());

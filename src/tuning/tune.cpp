@@ -45,7 +45,7 @@ class Tuning {
         loop_(workload, writer, options.loop, observer, stop),
         arrival_(workload),
         facts_(options.facts) {
-    facts_.has_loader = workload.has_loader();
+    facts_.has_loader = workload.about().has_loader;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
   }
 
@@ -145,7 +145,7 @@ class Tuning {
     const search::Predict predict = this->predict();
     search::Limits limits = limits_of_search();
     const std::int64_t most = limits.max;
-    if (workload_.opens_side_by_side() && limits.objective != search::Objective::max_batch)
+    if (workload_.switching().in_place && limits.objective != search::Objective::max_batch)
       return study::search_in_rounds(
           loop_, workload_, axis(), limits, predict,
           [this] {
@@ -234,10 +234,12 @@ class Tuning {
   // Whether a kernel, rather than the machine, decides the answer.
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
-    if (loop_.end() != CutShort::no || (!roofline.flops_per_second && !roofline.bytes_per_second))
+    workload::NativeProbes* probes = workload_.probes();
+    if (!probes || loop_.end() != CutShort::no ||
+        (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
-      facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
+      facts_.slow_kernel = advise::slow_kernel(probes->operations(axis().at(batch)), roofline);
     } catch (const core::Error&) {  // the answer does not depend on it
     }
   }

@@ -1,10 +1,10 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "trial/trial.h"
+#include "workload/workload.h"
 
 namespace sweetspot::workload {
 
@@ -51,9 +51,9 @@ class Training {
   virtual std::optional<std::int64_t> samples() const { return std::nullopt; }
   virtual std::optional<std::int64_t> test_samples() const { return std::nullopt; }
   // Begins with fresh weights, so that no trial depends on earlier ones. Ends early, as
-  // `cancelled`, once `stop` is not zero. Throws as Workload::open does.
+  // `cancelled`, once `until.stop` is not zero. Throws as Workload::open does.
   virtual Trained train(const trial::Setting&, int epochs, TrainingObserver&,
-                        const std::atomic<int>& stop) = 0;
+                        const Until& until) = 0;
   // False in virtual time: other load on this machine does not affect it.
   virtual bool takes_real_time() const { return true; }
 };

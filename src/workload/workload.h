@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,9 +18,13 @@ namespace sweetspot::workload {
 // A session that cannot continue. `ok`: it ended normally, and what it did counts.
 class Ended : public std::runtime_error {
  public:
-  Ended(trial::Outcome its_outcome, const std::string& note)
-      : std::runtime_error(note), outcome(its_outcome) {}
+  // `its_reason`: time_limit if the deadline of Until ended it, however much was measured until
+  // then.
+  Ended(trial::Outcome its_outcome, const std::string& note,
+        trial::StopReason its_reason = trial::StopReason::ended)
+      : std::runtime_error(note), outcome(its_outcome), reason(its_reason) {}
   trial::Outcome outcome;
+  trial::StopReason reason;
 };
 
 // A session's final report.
@@ -38,17 +43,46 @@ struct Waiting {
   std::string last_line;   // printable and short
 };
 
-// A program's result on its test data; for a printed one, the caller knows which metric it is.
-struct Metric {
-  std::optional<double> accuracy, loss, printed;
-  std::optional<double> noise_scale{};  // of the gradients until then, if a client reports them
-};
-
 // A GPU that a program was observed to use.
 struct SeenGpu {
   std::string device;  // "cuda:0": the driver's number
   std::shared_ptr<const probe::gpu::Gpu> gpu;
   std::function<bool(std::int64_t pid)> is_own;  // is a process the program's; any thread
+};
+
+// How long a session may take for a step: the study's loop decides, and everybody below passes it
+// on.
+struct Until {
+  using Clock = std::chrono::steady_clock;
+
+  // 1: no further trial; 2 or more: give up immediately. Outlives the session, which heeds it while
+  // it closes, too.
+  const std::atomic<int>& stop = never;
+  std::optional<Clock::time_point> deadline = {};
+  // Called periodically, while step() waits for the first one.
+  std::function<void(const Waiting&)> waiting = {};
+
+  bool told_to_give_up() const { return stop.load(std::memory_order_relaxed) >= 2; }
+  bool time_is_up() const { return deadline && Clock::now() >= *deadline; }
+
+ private:
+  static inline const std::atomic<int> never{0};
+};
+
+// What is visible of a session while it is open.
+struct Seen {
+  std::optional<core::Bytes> memory;
+  std::optional<core::MemoryByUse> memory_by_use;  // if known to the byte
+  // How many of the first steps may find their data prefetched.
+  std::size_t loaded_ahead = 0;
+  // How long reaching the steps of this setting again would take, if known.
+  std::optional<double> restart_seconds;
+  // If its memory still rises, long after its first steps: this many seconds of steps show whether
+  // its inputs vary. Else 0.
+  double telling_seconds = 0;
+  // The GPUs of a program with its own processes, so far. Their callbacks are valid only until
+  // close().
+  std::vector<SeenGpu> gpus;
 };
 
 // "Run steps at this setting": what is measured. A session keeps one setting open, so that its
@@ -58,64 +92,33 @@ class Session {
   virtual ~Session() = default;
   // Runs one weight update, or several that are worth timing together, and returns their time by
   // phase. `samples` is what they really used. Throws Ended if there is no further one.
-  virtual trial::Step step() = 0;
-  // Called periodically, while step() waits for the first one.
-  virtual void while_waiting(std::function<void(const Waiting&)>) {}
-  // Its current memory by use, if known to the byte.
-  virtual std::optional<core::MemoryByUse> memory_by_use() const { return std::nullopt; }
-  virtual std::optional<core::Bytes> memory() const {
-    const auto by_use = memory_by_use();
-    return by_use ? std::optional(by_use->total()) : std::nullopt;
-  }
-  // Whether it is idle until the next step(): a program keeps training meanwhile.
-  virtual bool rests_between_steps() const { return true; }
-  // How many of the first steps may find their data prefetched.
-  virtual std::size_t loaded_ahead() const { return 0; }
-  // How long reaching the steps of this setting again would take, if known.
-  virtual std::optional<double> restart_seconds() const { return std::nullopt; }
-  // Whether its memory still rises, long after its first steps: then this many seconds of steps
-  // show whether its inputs vary. 0 if it does not.
-  virtual double telling_seconds() const { return 0; }
-  // The GPUs of a program with its own processes, so far. Their callbacks are valid only until
-  // close().
-  virtual std::vector<SeenGpu> gpus() const { return {}; }
-  // The metrics it reported since the last call.
-  virtual std::vector<Metric> take_metrics() { return {}; }
-  // So far, besides the steps: those whose time is unknown, since an evaluation came in between.
-  virtual std::int64_t untimed_updates() const { return 0; }
+  virtual trial::Step step(const Until&) = 0;
+  trial::Step step() { return step(Until{}); }  // of a session that needs no limit
+  // Another session steps next, or none for a while.
+  virtual void pause() {}
+  virtual Seen seen() const { return {}; }
   // Ends it and reports. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
 };
 
-class Workload {
+// What a change of setting costs. May get worse while a workload is measured.
+struct Switching {
+  // Sessions of several settings may be open at the same time, over the same weights, and are idle
+  // between steps: then their steps are interleaved.
+  bool in_place = false;
+  core::Seconds cost{0};  // as far as it was seen
+};
+
+// What of a model's memory is meant.
+enum class Extent {
+  session,   // its steps
+  whole_run  // a whole training run, including its evaluation: what a memory limit applies to
+};
+
+// What only a model of our own engines tells, beyond its steps.
+class NativeProbes {
  public:
-  virtual ~Workload() = default;
-  // For users: "paper-cnn on mnist".
-  virtual std::string name() const = 0;
-  // Where it runs: "cpu", "cuda:0".
-  virtual std::string device() const { return "cpu"; }
-  // The memory of a session at this setting, before anything runs; nullopt if unknown.
-  virtual std::optional<core::Bytes> predict(const trial::Setting&) const { return std::nullopt; }
-  // The memory of a whole training run at this setting, including its evaluation: what a memory
-  // limit applies to.
-  virtual std::optional<core::Bytes> predict_run(const trial::Setting& setting) const {
-    return predict(setting);
-  }
-  // Samples of an epoch: no batch can be larger.
-  virtual std::optional<std::int64_t> samples() const { return std::nullopt; }
-  // How the batch is passed to a program that may ignore it: "as argument 3, behind --batch-size".
-  // nullopt if it is known to arrive.
-  virtual std::optional<std::string> batch_handover() const { return std::nullopt; }
-  // Throws core::Error if the setting cannot be opened; std::bad_alloc and core::OutOfMemory become
-  // the outcome out_of_memory.
-  virtual std::unique_ptr<Session> open(const trial::Setting&) = 0;
-  // Whether sessions of several settings may be open at the same time, over the same weights, and
-  // are idle between steps: then their steps are interleaved.
-  virtual bool opens_side_by_side() const { return false; }
-  // False if its steps are in virtual time: no clock and no other load of this machine counts.
-  virtual bool takes_real_time() const { return true; }
-  // Whether a setting's workers and prefetch change how it loads.
-  virtual bool has_loader() const { return false; }
+  virtual ~NativeProbes() = default;
   // The time of each operation of a step at this setting, from a few steps timed per operation;
   // empty if unknown.
   virtual std::vector<trial::OperationCost> operations(const trial::Setting&) { return {}; }
@@ -134,8 +137,8 @@ class Workload {
     return std::nullopt;
   }
   // Evaluates the test data while all training memory of this setting is allocated, as at the end
-  // of an epoch, and returns their total memory. nullopt if sessions do so themselves, as programs
-  // do, or if nothing is evaluated. Throws as open() does.
+  // of an epoch, and returns their total memory. nullopt if nothing is evaluated. Throws as open()
+  // does.
   virtual std::optional<core::Bytes> evaluate(const trial::Setting&,
                                               const std::atomic<int>& /*stop*/) {
     return std::nullopt;
@@ -146,11 +149,47 @@ class Workload {
                                                 const std::atomic<int>& /*stop*/) {
     return std::nullopt;
   }
-  // After the last session: what was kept between sessions may begin to end, while the caller goes
-  // on. Nothing is waited for.
-  virtual void release() {}
-  // Ends what it kept between sessions; InputError if that fails. After the last session.
-  virtual void finish() {}
+};
+
+// What is fixed for all settings.
+struct About {
+  std::optional<std::int64_t> samples{};  // of an epoch: no batch can be larger
+  // How the batch is passed to a program that may ignore it: "as argument 3, behind --batch-size".
+  // nullopt if it is known to arrive.
+  std::optional<std::string> batch_handover{};
+  // False if its steps are in virtual time: no clock and no other load of this machine counts.
+  bool takes_real_time = true;
+  // Whether a setting's workers and prefetch change how it loads.
+  bool has_loader = false;
+  // Whether a session is idle until its next step: a program keeps training meanwhile.
+  bool rests_between_steps = true;
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  // For users: "paper-cnn on mnist".
+  virtual std::string name() const = 0;
+  // Where it runs: "cpu", "cuda:0".
+  virtual std::string device() const { return "cpu"; }
+  virtual About about() const { return {}; }
+  // Throws core::Error if the setting cannot be opened; std::bad_alloc and core::OutOfMemory become
+  // the outcome out_of_memory.
+  virtual std::unique_ptr<Session> open(const trial::Setting&) = 0;
+  virtual Switching switching() const { return {}; }
+  // The memory at this setting, before anything runs; nullopt if unknown.
+  virtual std::optional<core::Bytes> predict(const trial::Setting&, Extent) const {
+    return std::nullopt;
+  }
+  std::optional<core::Bytes> predict(const trial::Setting& setting) const {
+    return predict(setting, Extent::session);
+  }
+  virtual NativeProbes* probes() { return nullptr; }
+  // After the last session: what was kept between sessions begins to end, while the caller goes on.
+  // What is returned waits for it; InputError if that fails.
+  virtual std::function<void(const Until&)> finish() {
+    return [](const Until&) {};
+  }
 };
 
 }  // namespace sweetspot::workload

@@ -175,8 +175,8 @@ class RefusedAt512 final : public FakeTraining {
   using FakeTraining::FakeTraining;
   workload::Trained train(const trial::Setting& setting, int epochs,
                           workload::TrainingObserver& observer,
-                          const std::atomic<int>& stop) override {
-    workload::Trained trained = FakeTraining::train(setting, epochs, observer, stop);
+                          const workload::Until& until) override {
+    workload::Trained trained = FakeTraining::train(setting, epochs, observer, until);
     if (setting.batch == 512) trained.outcome = trial::Outcome::refused;
     return trained;
   }

@@ -22,7 +22,7 @@ struct ScriptedTraining : workload::Training {
   std::optional<core::Bytes> predict(const trial::Setting&) const override { return 500; }
   workload::Trained train(const trial::Setting& setting, int epochs,
                           workload::TrainingObserver& observer,
-                          const std::atomic<int>& stop) override {
+                          const workload::Until& until) override {
     workload::Trained trained;
     for (int number = 1; number <= epochs; ++number) {
       trial::Epoch epoch;
@@ -32,7 +32,7 @@ struct ScriptedTraining : workload::Training {
       epoch.test_accuracy = 0.9 + 0.01 * number;
       trained.steps += 10, trained.samples += 10 * setting.batch;
       observer.progress({number, 0.5, 100});
-      if (stop != 0) {
+      if (until.stop != 0) {
         trained.outcome = Outcome::cancelled;
         return trained;
       }

@@ -53,13 +53,16 @@ struct ScriptedWorkload : workload::Workload {
       ++workload.open_sessions;
     }
     ~ScriptedSession() override { --workload.open_sessions; }
-    trial::Step step() override {
+    trial::Step step(const workload::Until&) override {
       const trial::Step step = workload.script(n++, setting);
       workload.machine.time += step.seconds;
       return step;
     }
-    std::optional<core::MemoryByUse> memory_by_use() const override {
-      return core::MemoryByUse{{1000, 0, 0, static_cast<core::Bytes>(n), 0, 0}};
+    workload::Seen seen() const override {
+      workload::Seen seen;
+      seen.memory_by_use = core::MemoryByUse{{1000, 0, 0, static_cast<core::Bytes>(n), 0, 0}};
+      seen.memory = seen.memory_by_use->total();
+      return seen;
     }
     workload::Account close() override {
       ++workload.closed;
@@ -73,7 +76,8 @@ struct ScriptedWorkload : workload::Workload {
   };
 
   std::string name() const override { return "scripted"; }
-  std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
+  std::optional<core::Bytes> predict(const trial::Setting& setting,
+                                     workload::Extent) const override {
     return static_cast<core::Bytes>(100 * setting.batch);
   }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
@@ -107,14 +111,19 @@ struct ScriptedProgram final : ScriptedWorkload {
   struct Running final : ScriptedSession {
     Running(ScriptedProgram& its_program, const trial::Setting& its_setting)
         : ScriptedSession(its_program, its_setting), program(its_program) {}
-    bool rests_between_steps() const override { return false; }
-    std::optional<double> restart_seconds() const override { return program.restart; }
-    std::vector<workload::SeenGpu> gpus() const override { return program.seen; }
-    double telling_seconds() const override { return program.telling; }
+    workload::Seen seen() const override {
+      workload::Seen seen = ScriptedSession::seen();
+      seen.restart_seconds = program.restart;
+      seen.gpus = program.seen;
+      seen.telling_seconds = program.telling;
+      return seen;
+    }
     ScriptedProgram& program;
   };
   using ScriptedWorkload::ScriptedWorkload;
-  bool takes_real_time() const override { return false; }
+  workload::About about() const override {
+    return {.takes_real_time = false, .rests_between_steps = false};
+  }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
     return std::make_unique<Running>(*this, setting);
   }

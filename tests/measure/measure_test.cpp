@@ -89,19 +89,19 @@ TEST_F(Measure, AProgramsStartUpIsNoWarmUp) {
   struct Program final : workload::Workload {
     struct Running final : workload::Session {
       explicit Running(StillMachine& its_machine) : machine(its_machine) {}
-      trial::Step step() override {
+      trial::Step step(const workload::Until&) override {
         if (n == 0) machine.time += 60;
         const trial::Step step = step_of(n < 10 ? 0.01 * (11 - n) : 0.01, 32);
         ++n;
         machine.time += step.seconds;
         return step;
       }
-      bool rests_between_steps() const override { return false; }
       StillMachine& machine;
       int n = 0;
     };
     explicit Program(StillMachine& its_machine) : machine(its_machine) {}
     std::string name() const override { return "program"; }
+    workload::About about() const override { return {.rests_between_steps = false}; }
     std::unique_ptr<workload::Session> open(const Setting&) override {
       return std::make_unique<Running>(machine);
     }
@@ -231,12 +231,16 @@ TEST_F(Measure, WhatWasLoadedAheadIsNotTheSpeed) {
   struct Loading final : workload::Workload {
     struct Running final : workload::Session {
       explicit Running(StillMachine& its_machine) : machine(its_machine) {}
-      trial::Step step() override {
+      trial::Step step(const workload::Until&) override {
         const trial::Step step = step_of(n++ < 16 ? 0.05 : 0.2, 32);
         machine.time += step.seconds;
         return step;
       }
-      std::size_t loaded_ahead() const override { return 16; }
+      workload::Seen seen() const override {
+        workload::Seen seen;
+        seen.loaded_ahead = 16;
+        return seen;
+      }
       StillMachine& machine;
       int n = 0;
     };
@@ -380,6 +384,28 @@ TEST_F(Measure, AProgramThatEndsEarlyIsJudgedByWhatItDid) {
     EXPECT_NEAR(trial.samples_per_second->mean, 3200, 320);
     EXPECT_EQ(trial.steps + trial.warm_up_steps, last);
   }
+}
+
+// Warm-up steps would be enough only for a short program.
+TEST_F(Measure, AProgramThatTheDeadlineEndedCountsAsFarAsItWasMeasured) {
+  options.precision = 1e-9;
+  const auto ended_after = [&](std::int64_t last) {
+    return run([&](std::int64_t n, const Setting& s) {
+      if (n == last) throw workload::Ended(Outcome::ok, "the time is over", StopReason::time_limit);
+      return step_of(0.01 + 1e-3 * wobble(n), s.batch);
+    });
+  };
+  const Trial measured = ended_after(40);
+  EXPECT_EQ(measured.outcome, Outcome::ok);
+  EXPECT_EQ(measured.stop_reason, StopReason::time_limit);
+  EXPECT_GE(measured.timings, 3);
+  const std::int64_t warm_up = measured.warm_up_steps;
+  for (const std::int64_t last : {warm_up - 1, warm_up + 2}) {
+    const Trial cut = ended_after(last);
+    EXPECT_EQ(cut.outcome, Outcome::cancelled) << last;
+    EXPECT_EQ(cut.note, "the time is over");
+  }
+  EXPECT_EQ(ended_after(warm_up + 3).outcome, Outcome::ok);
 }
 
 // 2,000 samples are three steps of 512 and one of 464.

@@ -495,9 +495,10 @@ TEST_F(InRounds, ALostDevicePassesThrough) {
 TEST_F(InRounds, WhatCannotBePlannedIsNotOpened) {
   struct Unplanned final : ScriptedWorkload {
     using ScriptedWorkload::ScriptedWorkload;
-    std::optional<core::Bytes> predict(const Setting& setting) const override {
+    std::optional<core::Bytes> predict(const Setting& setting,
+                                       workload::Extent extent) const override {
       if (setting.batch == 64) throw core::InputError("64 samples are too many for a tile");
-      return ScriptedWorkload::predict(setting);
+      return ScriptedWorkload::predict(setting, extent);
     }
   } unplanned(machine, workload.script);
   Rounds taking_turns(unplanned, options, watch, stop, machine);

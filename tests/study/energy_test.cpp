@@ -37,7 +37,7 @@ struct OnDevice final : workload::Workload {
   struct Session final : workload::Session {
     Session(Device& its_device, const trial::Setting& its_setting)
         : device(its_device), setting(its_setting) {}
-    trial::Step step() override {
+    trial::Step step(const workload::Until&) override {
       trial::Step step;
       step.samples = setting.batch;
       step.seconds = Device::step_seconds(setting, device.limit);
@@ -50,10 +50,11 @@ struct OnDevice final : workload::Workload {
   };
   std::string name() const override { return "made up"; }
   std::string device() const override { return "cuda:0"; }
-  bool takes_real_time() const override { return false; }
-  std::optional<std::int64_t> samples() const override { return 8192; }
-  std::optional<core::Bytes> predict(const trial::Setting&) const override { return 1; }
-  bool opens_side_by_side() const override { return takes_turns_; }
+  workload::About about() const override { return {.samples = 8192, .takes_real_time = false}; }
+  std::optional<core::Bytes> predict(const trial::Setting&, workload::Extent) const override {
+    return 1;
+  }
+  workload::Switching switching() const override { return {.in_place = takes_turns_}; }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
     return std::make_unique<Session>(device_, setting);
   }

@@ -24,12 +24,12 @@ class HookedWorkload : public workload::fake::FakeWorkload {
   struct Hooked final : workload::Session {
     Hooked(std::unique_ptr<workload::Session> its_inner, HookedWorkload& its_owner)
         : inner(std::move(its_inner)), owner(its_owner) {}
-    trial::Step step() override {
+    trial::Step step(const workload::Until& until) override {
       if (owner.hook_) owner.hook_(owner.steps_);
       ++owner.steps_;
-      return inner->step();
+      return inner->step(until);
     }
-    std::optional<core::Bytes> memory() const override { return inner->memory(); }
+    workload::Seen seen() const override { return inner->seen(); }
     std::unique_ptr<workload::Session> inner;
     HookedWorkload& owner;
   };

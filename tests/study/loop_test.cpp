@@ -13,12 +13,10 @@ using tests::MemoryWriter;
 using trial::Outcome;
 using trial::StopReason;
 
-// The state of a trial that exceeds the budget, and whether its warm-up was over.
+// The state of a trial that exceeds the budget.
 struct Came {
   Outcome outcome = Outcome::ok;
-  std::optional<StopReason> stop_reason = StopReason::ended;
-  std::int64_t steps = 0;
-  bool warmed_up = true;
+  std::optional<StopReason> stop_reason = StopReason::time_limit;
 };
 
 struct Ran {
@@ -31,16 +29,14 @@ Ran past_the_budget(const Came& came, int stop_value = 0) {
   LoopOptions options;
   options.budget = core::Seconds(10);
   options.now = [&now] { return core::Seconds(now); };
-  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
-                       const measure::Watch& watch, const std::atomic<int>&) {
-    watch({&setting, true, 1, {}});
-    if (came.warmed_up) watch({&setting, false, 1, {}});
+  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions& asked,
+                       const measure::Watch&, const std::atomic<int>&) {
+    EXPECT_LE(*asked.deadline, workload::Until::Clock::now() + std::chrono::seconds(10));
     now = 11;
     trial::Trial trial;
     trial.setting = setting;
     trial.outcome = came.outcome;
     trial.stop_reason = came.stop_reason;
-    trial.steps = trial.timings = came.steps;
     return trial;
   };
   Kept kept;
@@ -98,21 +94,16 @@ TEST(Loop, WhatIsRunAgainIsNoFirstLook) {
 }
 
 TEST(Loop, WhatWasMeasuredBeforeTheBudgetsEndIsKept) {
-  const Ran ran = past_the_budget({.steps = 3});
+  const Ran ran = past_the_budget({});
   EXPECT_EQ(ran.end, advise::CutShort::budget);
   ASSERT_EQ(ran.kept.size(), 1u);
   EXPECT_EQ(ran.kept.front().stop_reason, StopReason::time_limit);
 }
 
 TEST(Loop, ATrialThatTheBudgetEndedTooSoonIsNone) {
-  for (const Came& came :
-       {Came{.steps = 100, .warmed_up = false}, Came{.steps = 2},
-        Came{.outcome = Outcome::crashed, .steps = 1},  // "ended before two steps were measured"
-        Came{.outcome = Outcome::cancelled, .stop_reason = {}}}) {
-    const Ran ran = past_the_budget(came);
-    EXPECT_EQ(ran.end, advise::CutShort::budget);
-    EXPECT_TRUE(ran.kept.empty()) << name(came.outcome) << " after " << came.steps;
-  }
+  const Ran ran = past_the_budget({.outcome = Outcome::cancelled, .stop_reason = {}});
+  EXPECT_EQ(ran.end, advise::CutShort::budget);
+  EXPECT_TRUE(ran.kept.empty());
   EXPECT_EQ(past_the_budget({.outcome = Outcome::cancelled, .stop_reason = {}}, 2).end,
             advise::CutShort::stopped);
 }
@@ -120,9 +111,11 @@ TEST(Loop, ATrialThatTheBudgetEndedTooSoonIsNone) {
 TEST(Loop, AVerdictCountsHoweverLateItComes) {
   for (const Outcome outcome : {Outcome::out_of_memory, Outcome::crashed, Outcome::refused})
     EXPECT_EQ(past_the_budget({.outcome = outcome, .stop_reason = {}}).kept.size(), 1u);
-  const Ran ran = past_the_budget({.stop_reason = StopReason::precise, .steps = 20});
-  ASSERT_EQ(ran.kept.size(), 1u);
-  EXPECT_EQ(ran.kept.front().stop_reason, StopReason::precise);
+  for (const StopReason reason : {StopReason::precise, StopReason::ended}) {
+    const Ran ran = past_the_budget({.stop_reason = reason});
+    ASSERT_EQ(ran.kept.size(), 1u);
+    EXPECT_EQ(ran.kept.front().stop_reason, reason);
+  }
 }
 
 }  // namespace

@@ -14,9 +14,10 @@ using tests::Kept;
 using tests::MemoryWriter;
 
 // A fake with a given gradient noise.
-class NoisyWorkload : public workload::fake::FakeWorkload {
+class NoisyWorkload : public workload::fake::FakeWorkload, public workload::NativeProbes {
  public:
   using FakeWorkload::FakeWorkload;
+  workload::NativeProbes* probes() override { return this; }
   std::optional<trial::GradientNoise> gradient_noise(const trial::Setting& setting, std::int64_t,
                                                      core::Seconds,
                                                      const std::atomic<int>&) override {

@@ -111,7 +111,7 @@ class ReplayWorkload::ReplaySession : public workload::Session {
   ReplaySession(const Recording& recording, std::shared_ptr<Round> round, std::int64_t batch)
       : recording_(recording), round_(std::move(round)), batch_(batch) {}
 
-  trial::Step step() override {
+  trial::Step step(const workload::Until&) override {
     if (round_->running != batch_) {
       if (std::ranges::find(round_->done, batch_) != round_->done.end())
         ++round_->number, round_->done.clear();

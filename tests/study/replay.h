@@ -54,8 +54,8 @@ class ReplayWorkload : public workload::Workload {
       : recording_(recording), round_(std::make_shared<Round>(Round{first_round, {}, 0})) {}
   std::string name() const override { return recording_.model(); }
   std::string device() const override { return recording_.device(); }
-  bool opens_side_by_side() const override { return true; }
-  bool takes_real_time() const override { return false; }
+  workload::Switching switching() const override { return {.in_place = true}; }
+  workload::About about() const override { return {.takes_real_time = false}; }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override;
 
  private:

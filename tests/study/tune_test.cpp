@@ -185,9 +185,10 @@ TEST(Tune, AnEpochOfAGivenBatchHasAsManyUpdates) {
 }
 
 // Its larger batches leave no memory for an evaluation.
-class EvaluatedWorkload : public workload::fake::FakeWorkload {
+class EvaluatedWorkload : public workload::fake::FakeWorkload, public workload::NativeProbes {
  public:
   using FakeWorkload::FakeWorkload;
+  workload::NativeProbes* probes() override { return this; }
   std::optional<core::Bytes> evaluate(const trial::Setting& setting,
                                       const std::atomic<int>&) override {
     evaluated.push_back(setting.batch);
@@ -659,8 +660,10 @@ TEST(Tune, MaxBatchIsTheLargestThatFits) {
 // Evaluation takes as much again as training.
 struct Evaluating : FakeWorkload {
   using FakeWorkload::FakeWorkload;
-  std::optional<core::Bytes> predict_run(const trial::Setting& setting) const override {
-    return 2 * *predict(setting);
+  std::optional<core::Bytes> predict(const trial::Setting& setting,
+                                     workload::Extent extent) const override {
+    return (extent == workload::Extent::whole_run ? 2 : 1) *
+           *FakeWorkload::predict(setting, extent);
   }
 };
 
@@ -675,9 +678,10 @@ TEST(Tune, ALimitHoldsForTheRunThatIsRecommended) {
     Evaluating workload(machine());
     const tuning::TuneResult result = study.run(options, workload);
     ASSERT_TRUE(result.recommendation);
-    EXPECT_LE(*workload.predict_run(result.recommendation->setting), *options.limits.memory.limit);
+    EXPECT_LE(*workload.predict(result.recommendation->setting, workload::Extent::whole_run),
+              *options.limits.memory.limit);
     EXPECT_EQ(result.recommendation->memory_bytes,
-              workload.predict_run(result.recommendation->setting));
+              workload.predict(result.recommendation->setting, workload::Extent::whole_run));
     EXPECT_EQ(result.recommendation->largest_batch, 500);
     if (objective == search::Objective::throughput) continue;
     EXPECT_EQ(result.recommendation->batch, 500);
@@ -707,7 +711,11 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
 TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   struct Loaderless : FakeWorkload {
     using FakeWorkload::FakeWorkload;
-    bool has_loader() const override { return false; }
+    workload::About about() const override {
+      workload::About about = FakeWorkload::about();
+      about.has_loader = false;
+      return about;
+    }
   };
   workload::fake::Options waiting = machine();
   waiting.data_wait_share = 0.5;
@@ -721,8 +729,9 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
 }
 
 // Its operations are known; one takes almost the whole step and could take nothing.
-struct Weak : FakeWorkload {
+struct Weak : FakeWorkload, workload::NativeProbes {
   using FakeWorkload::FakeWorkload;
+  workload::NativeProbes* probes() override { return this; }
   std::vector<trial::OperationCost> operations(const trial::Setting& setting) override {
     looked_at.push_back(setting.batch);
     return {{"conv2d", "convolution", 0.001, 1e6, 1e3}, {"norm", "normalisation", 0.1, 1e6, 1e3}};
@@ -753,8 +762,9 @@ TEST(Tune, KernelsAreNotJudgedWhereTheMachineIsNotKnown) {
 }
 
 TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
-  struct Unwilling : FakeWorkload {
+  struct Unwilling : FakeWorkload, workload::NativeProbes {
     using FakeWorkload::FakeWorkload;
+    workload::NativeProbes* probes() override { return this; }
     std::vector<trial::OperationCost> operations(const trial::Setting&) override {
       throw core::MachineError("no memory is left");
     }
@@ -833,8 +843,14 @@ class Deaf : public FakeWorkload {
   using Used = std::function<std::int64_t(std::int64_t)>;
   Deaf(const workload::fake::Options& options, Used used)
       : FakeWorkload(options), used_(std::move(used)) {}
-  std::optional<std::string> batch_handover() const override { return "as argument 3"; }
-  std::optional<core::Bytes> predict(const trial::Setting&) const override { return std::nullopt; }
+  workload::About about() const override {
+    workload::About about = FakeWorkload::about();
+    about.batch_handover = "as argument 3";
+    return about;
+  }
+  std::optional<core::Bytes> predict(const trial::Setting&, workload::Extent) const override {
+    return std::nullopt;
+  }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
     trial::Setting really = setting;
     really.batch = used_(setting.batch);
@@ -845,12 +861,12 @@ class Deaf : public FakeWorkload {
   struct Heard final : workload::Session {
     Heard(std::unique_ptr<workload::Session> its_inner, std::int64_t its_batch)
         : inner(std::move(its_inner)), batch(its_batch) {}
-    trial::Step step() override {
-      trial::Step step = inner->step();
+    trial::Step step(const workload::Until& until) override {
+      trial::Step step = inner->step(until);
       step.samples = batch;
       return step;
     }
-    std::optional<core::Bytes> memory() const override { return inner->memory(); }
+    workload::Seen seen() const override { return inner->seen(); }
     std::unique_ptr<workload::Session> inner;
     std::int64_t batch;
   };

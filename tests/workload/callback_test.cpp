@@ -102,7 +102,7 @@ TEST(Callback, HooksAreCalledInTurnAndTellOfThemselves) {
   const trial::Step step = session->step();
   EXPECT_NEAR(step.phases[static_cast<std::size_t>(trial::Phase::data_wait)], 0.004, 1e-12);
   EXPECT_NEAR(step.phases[static_cast<std::size_t>(trial::Phase::overhead)], 0.006, 1e-12);
-  EXPECT_EQ(session->memory(), core::GiB);
+  EXPECT_EQ(session->seen().memory, core::GiB);
   const Account account = session->close();
   EXPECT_EQ(account.memory_source, "the device");
   EXPECT_EQ(account.step_source, "callback");

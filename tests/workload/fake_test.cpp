@@ -55,10 +55,10 @@ TEST(Fake, WorkloadsRepeatThemselvesAndSessionsDiffer) {
 
 TEST(Fake, MemoryIsWhatItPredicts) {
   FakeWorkload workload({.memory_fixed = 100, .memory_per_sample = 10, .memory_padded_to = 8});
-  EXPECT_EQ(workload.predict(at(9)), 260u);
-  EXPECT_EQ(workload.open(at(9))->memory(), 260u);
+  EXPECT_EQ(workload.predict(at(9), Extent::session), 260u);
+  EXPECT_EQ(workload.open(at(9))->seen().memory, 260u);
   FakeWorkload silent({.predicts_memory = false});
-  EXPECT_FALSE(silent.predict(at(9)));
+  EXPECT_FALSE(silent.predict(at(9), Extent::session));
 }
 
 TEST(Fake, RunsOutOfMemory) {
@@ -79,8 +79,8 @@ TEST(Fake, OneBatchRunsOutOfMemoryInTheMiddle) {
 }
 
 TEST(Fake, OpensSideBySideUnlessToldOtherwise) {
-  EXPECT_TRUE(FakeWorkload({}).opens_side_by_side());
-  EXPECT_FALSE(FakeWorkload({.side_by_side = false}).opens_side_by_side());
+  EXPECT_TRUE(FakeWorkload({}).switching().in_place);
+  EXPECT_FALSE(FakeWorkload({.side_by_side = false}).switching().in_place);
 }
 
 TEST(Fake, SessionsShareAClockThatTheirStepsMoveOn) {
@@ -148,7 +148,7 @@ TEST(FakeTraining, GoesOnWhereTheMachineIs) {
     void epoch(const trial::Epoch& epoch) override { seconds.push_back(epoch.train_seconds); }
   } heard;
   const std::atomic<int> stop = 0;
-  for (int run = 0; run < 2; ++run) training.train(at(10), 1, heard, stop);
+  for (int run = 0; run < 2; ++run) training.train(at(10), 1, heard, {stop});
   ASSERT_EQ(heard.seconds.size(), 2u);
   EXPECT_NE(heard.seconds[0], heard.seconds[1]);
 }

@@ -32,7 +32,7 @@ struct Heard : TrainingObserver {
 std::vector<double> accuracies(Training& training, const Setting& setting, int epochs) {
   Heard heard;
   const std::atomic<int> stop{0};
-  EXPECT_EQ(training.train(setting, epochs, heard, stop).outcome, Outcome::ok);
+  EXPECT_EQ(training.train(setting, epochs, heard, {stop}).outcome, Outcome::ok);
   std::vector<double> list;
   for (const trial::Epoch& epoch : heard.epochs) {
     EXPECT_GT(epoch.train_seconds, 0);
@@ -45,7 +45,7 @@ TEST(NativeTraining, UsesEverySampleAndTellsEveryEpoch) {
   const auto training = tiny();
   Heard heard;
   const std::atomic<int> stop{0};
-  const Trained trained = training->train({.batch = 30}, 2, heard, stop);
+  const Trained trained = training->train({.batch = 30}, 2, heard, {stop});
   EXPECT_EQ(trained.outcome, Outcome::ok);
   EXPECT_EQ(trained.steps, 2 * 4);  // 30 + 30 + 30 + 10
   EXPECT_EQ(trained.samples, 200);
@@ -69,7 +69,7 @@ TEST(NativeTraining, EndsEarlyWhenToldTo) {
   std::atomic<int> stop{0};
   Heard heard;
   heard.stop_after_first = &stop;
-  EXPECT_EQ(training->train({.batch = 10}, 5, heard, stop).outcome, Outcome::cancelled);
+  EXPECT_EQ(training->train({.batch = 10}, 5, heard, {stop}).outcome, Outcome::cancelled);
   EXPECT_EQ(heard.epochs.size(), 1u);
 }
 
@@ -92,7 +92,7 @@ TEST(NativeTraining, EvaluatesBetweenEpochsWithoutChangingAnything) {
   const auto plain = accuracies(*training, {.batch = 20}, 2);
   Looking looking(40);
   const std::atomic<int> stop{0};
-  EXPECT_EQ(training->train({.batch = 20}, 2, looking, stop).outcome, Outcome::ok);
+  EXPECT_EQ(training->train({.batch = 20}, 2, looking, {stop}).outcome, Outcome::ok);
   std::vector<std::int64_t> samples;
   for (const trial::Evaluation& at : looking.found) samples.push_back(at.samples);
   EXPECT_THAT(samples, testing::ElementsAre(40, 80, 100, 140, 180, 200)) << "and after each epoch";
@@ -111,7 +111,7 @@ TEST(NativeTraining, EndsInTheMiddleOfAnEpochWhenItIsEnough) {
   Looking looking(30);
   looking.most = 2;
   const std::atomic<int> stop{0};
-  const Trained trained = training->train({.batch = 10}, 5, looking, stop);
+  const Trained trained = training->train({.batch = 10}, 5, looking, {stop});
   EXPECT_EQ(trained.outcome, Outcome::ok);
   EXPECT_EQ(trained.samples, 60);
   EXPECT_TRUE(looking.epochs.empty()) << "none was whole";
@@ -122,7 +122,7 @@ TEST(NativeTraining, ALossThatIsNoNumberIsACrash) {
       tiny([](Options& options) { options.optimizer.kind = engine::Optimizer::Kind::sgd; });
   Heard heard;
   const std::atomic<int> stop{0};
-  const Trained trained = training->train({.batch = 10, .learning_rate = 1e30}, 3, heard, stop);
+  const Trained trained = training->train({.batch = 10, .learning_rate = 1e30}, 3, heard, {stop});
   EXPECT_EQ(trained.outcome, Outcome::crashed);
   EXPECT_WORDS(tests::without_numbers(trained.note));
 }
@@ -131,7 +131,8 @@ TEST(NativeTraining, WhatTheEngineCannotRunIsTold) {
   const auto training = tiny();
   Heard heard;
   const std::atomic<int> stop{0};
-  EXPECT_THROW(training->train({.batch = 10, .accumulation = 3}, 1, heard, stop), core::InputError);
+  EXPECT_THROW(training->train({.batch = 10, .accumulation = 3}, 1, heard, {stop}),
+               core::InputError);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::unique_ptr<Workload> tiny_workload(const std::string& data = "synthetic:100
 TEST(NativeWorkload, SaysWhatItRuns) {
   const auto workload = tiny_workload();
   EXPECT_EQ(workload->name(), "mlp on synthetic");
-  EXPECT_EQ(workload->samples(), 100);
+  EXPECT_EQ(workload->about().samples, 100);
   EXPECT_EQ(workload->device(), "cpu");
 }
 
@@ -63,7 +63,7 @@ TEST(NativeWorkload, MemoryIsWhatWasPredictedAndIsGivenBack) {
         Setting{.batch = 7, .configuration = {.workers = 2, .prefetch = 5}}}) {
     const auto session = workload->open(setting);
     session->step();
-    EXPECT_EQ(session->memory(), workload->predict(setting)) << setting.batch;
+    EXPECT_EQ(session->seen().memory, workload->predict(setting)) << setting.batch;
   }
   EXPECT_EQ(core::live_buffers().total(), before);
 }

@@ -34,7 +34,7 @@ core::MemoryByUse predicted(const native::Run& run, const Setting& setting) {
 TEST(SideBySide, EverySessionTellsWhatItWouldTakeByItself) {
   const native::Run run = small_run(2);
   const auto workload = make_workload(small_run(2));
-  EXPECT_TRUE(workload->opens_side_by_side());
+  EXPECT_TRUE(workload->switching().in_place);
   const core::MemoryByUse before = core::live_buffers();
   const Setting settings[] = {{.batch = 10},
                               {.batch = 64, .accumulation = 2},
@@ -45,7 +45,7 @@ TEST(SideBySide, EverySessionTellsWhatItWouldTakeByItself) {
   const auto expect_exact = [&] {
     for (std::size_t i = 0; i < sessions.size(); ++i) {
       if (!sessions[i]) continue;
-      EXPECT_EQ(sessions[i]->memory_by_use(), predicted(run, settings[i])) << "session " << i;
+      EXPECT_EQ(sessions[i]->seen().memory_by_use, predicted(run, settings[i])) << "session " << i;
     }
   };
   for (const Setting& setting : settings) {
@@ -167,11 +167,12 @@ TEST(PredictRun, IsWhatTrainingSaysAndTakes) {
       options.accumulation = 1;
       const auto workload = make_workload(open(options, [](std::string_view) {}));
       const Setting setting = setting_of(run.options);
-      EXPECT_EQ(workload->predict_run(setting), result.predicted.total());
-      EXPECT_EQ(workload->predict_run(setting), result.measured.total());
-      EXPECT_EQ(workload->predict_run(setting) > workload->predict(setting), evaluate);
-      EXPECT_EQ(workload->evaluate(setting, stop),
-                evaluate ? workload->predict_run(setting) : std::nullopt);
+      EXPECT_EQ(workload->predict(setting, Extent::whole_run), result.predicted.total());
+      EXPECT_EQ(workload->predict(setting, Extent::whole_run), result.measured.total());
+      EXPECT_EQ(workload->predict(setting, Extent::whole_run) > workload->predict(setting),
+                evaluate);
+      EXPECT_EQ(workload->probes()->evaluate(setting, stop),
+                evaluate ? workload->predict(setting, Extent::whole_run) : std::nullopt);
     }
 }
 

@@ -44,9 +44,11 @@ TEST(NativeOnGpu, SessionsHoldWhatWasPredicted) {
           Setting{.batch = 64, .accumulation = 4, .configuration = {.precision = "bf16"}},
           Setting{.batch = 500, .configuration = {.precision = "tf32"}}}) {
       const auto session = workload->open(setting);
-      EXPECT_EQ(session->memory(), workload->predict(setting)) << model << ' ' << setting.batch;
+      EXPECT_EQ(session->seen().memory, workload->predict(setting))
+          << model << ' ' << setting.batch;
       session->step();
-      EXPECT_EQ(session->memory(), workload->predict(setting)) << model << ' ' << setting.batch;
+      EXPECT_EQ(session->seen().memory, workload->predict(setting))
+          << model << ' ' << setting.batch;
     }
   }
 }
@@ -69,14 +71,14 @@ TEST(NativeOnGpu, AFedSessionTrainsToo) {
   Options options = on_gpu("small-cnn", "synthetic:500", 50);
   options.pipeline.augment_shift = true;
   const auto workload = make_workload(open(options, quiet));
-  EXPECT_TRUE(workload->has_loader());
+  EXPECT_TRUE(workload->about().has_loader);
   const Setting setting{.batch = 50};
   const auto session = workload->open(setting);
   for (int i = 0; i < 25; ++i) {
     const trial::Step step = session->step();
     EXPECT_EQ(step.samples, step.updates * 50);
   }
-  EXPECT_EQ(session->memory(), workload->predict(setting));
+  EXPECT_EQ(session->seen().memory, workload->predict(setting));
 }
 
 TEST(NativeOnGpu, ATrialKnowsItsDevice) {

@@ -32,7 +32,7 @@ class SideBySideOnGpu : public testing::TestWithParam<bool> {
 TEST_P(SideBySideOnGpu, EverySessionTellsWhatItWouldTakeByItself) {
   const native::Run run = run_on_gpu("small-cnn", "synthetic:1000", GetParam());
   const auto workload = make_workload(run_on_gpu("small-cnn", "synthetic:1000", GetParam()));
-  EXPECT_TRUE(workload->opens_side_by_side());
+  EXPECT_TRUE(workload->switching().in_place);
   const Setting settings[] = {{.batch = 10},
                               {.batch = 64, .accumulation = 2},
                               {.batch = 500},
@@ -42,7 +42,7 @@ TEST_P(SideBySideOnGpu, EverySessionTellsWhatItWouldTakeByItself) {
   const auto expect_exact = [&] {
     for (std::size_t i = 0; i < sessions.size(); ++i) {
       if (!sessions[i]) continue;
-      EXPECT_EQ(sessions[i]->memory_by_use(),
+      EXPECT_EQ(sessions[i]->seen().memory_by_use,
                 predict(run.network, options_at(run, settings[i]), run.dataset))
           << "session " << i;
     }
@@ -112,8 +112,8 @@ TEST(SharedOnGpu, ARunTakesWhatIsPredictedForIt) {
     const std::atomic<int> stop = 0;
     const Result result = train(run, observer, stop);
     const auto workload = make_workload(run_on_gpu("small-cnn", "synthetic:1000", resident));
-    EXPECT_EQ(workload->predict_run({.batch = 50}), result.predicted.total());
-    EXPECT_EQ(workload->predict_run({.batch = 50}), result.measured.total());
+    EXPECT_EQ(workload->predict({.batch = 50}, Extent::whole_run), result.predicted.total());
+    EXPECT_EQ(workload->predict({.batch = 50}, Extent::whole_run), result.measured.total());
   }
 }
 

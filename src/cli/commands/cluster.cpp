@@ -19,7 +19,6 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "store/store.h"
-#include "workload/one_at_a_time.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -172,11 +171,13 @@ int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const Stu
       trials = sweep::sweep(*opened.training, epochs, *writer, options, live, stop).trials.size();
     } else {
       // Rounds of several tasks would look like the same ones.
-      workload::OneAtATime alone(*opened.workload, true);
-      trials = sweep::sweep(alone, *writer, options, live, stop).trials.size();
+      options.loop.run_elsewhere = [&](const auto&... asked) {
+        return measure::measure(*opened.workload, asked...);
+      };
+      trials = sweep::sweep(*opened.workload, *writer, options, live, stop).trials.size();
     }
   }
-  if (opened.workload) opened.workload->finish();
+  if (opened.workload) opened.workload->finish()({CountSignals::presses()});
   // A stop was requested, for the program too: its result is not a trial. The submitter learns the
   // reason from Slurm.
   const bool stopped = CountSignals::presses() > 1;

@@ -11,7 +11,7 @@
 #include "cluster/cluster_run.h"
 #include "cluster/scheduler.h"
 #include "sweep/sweep.h"
-#include "workload/one_at_a_time.h"
+#include "workload/workload.h"
 
 namespace sweetspot::cli {
 
@@ -65,13 +65,29 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
                               const sweep::SweepOptions& options, store::Store& store,
                               const Conclude& conclude);
 
+// A workload whose trials run on other machines, whose memory is not known here, and whose settings
+// therefore cannot be interleaved.
+class WorkloadOfTasks final : public workload::Workload {
+ public:
+  explicit WorkloadOfTasks(workload::Workload& described) : described_(described) {}
+  std::string name() const override { return described_.name(); }
+  std::string device() const override { return described_.device(); }
+  workload::About about() const override { return described_.about(); }
+  std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
+    return described_.open(setting);
+  }
+
+ private:
+  workload::Workload& described_;
+};
+
 // The trials of a search as tasks of a cluster, one after the other: the next choice depends on the
 // earlier ones.
 class ClusterTune {
  public:
   ClusterTune(const ClusterFlags& flags, const StudyFlags& study, const StudyWorkload& opened,
               store::Store& store)
-      : job_(flags, study), store_(store), opened_(opened), workload_(*opened.workload, false) {}
+      : job_(flags, study), store_(store), opened_(opened), workload_(*opened.workload) {}
 
   // The study of the kind of machine that the tasks run on. If the store has none with this key, a
   // first trial at this setting shows which kind that is.
@@ -88,7 +104,7 @@ class ClusterTune {
   ClusterJob job_;
   store::Store& store_;
   const StudyWorkload& opened_;
-  workload::OneAtATime workload_;
+  WorkloadOfTasks workload_;
   std::string key_;  // of the study on that kind of machine
 };
 

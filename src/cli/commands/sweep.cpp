@@ -215,7 +215,8 @@ int sweep(const SweepFlags& flags, Output& output) {
     result = run_live(flags, opened, terms, options, *writer);
     answer.study = std::to_string(writer->study().id);
   }
-  if (opened.workload) opened.workload->release();
+  std::function<void(const workload::Until&)> finish;
+  if (opened.workload) finish = opened.workload->finish();
   answer.workload = opened.title;
   answer.trials = result.trials;
   answer.resumed = result.resumed;
@@ -237,7 +238,7 @@ int sweep(const SweepFlags& flags, Output& output) {
     print_answer(flags.study, answer, "", nullptr, output);
   for (const std::string& words : {cluster.note, answer.message})
     if (!words.empty()) Output::talk(fmt::format("sweetspot: {}", words));
-  if (opened.workload) opened.workload->finish();
+  if (finish) finish({CountSignals::presses()});
   return sweep_exit_code(result, any_ok);
 }
 

@@ -40,8 +40,9 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   limits.multiple_of =
       std::lcm(flags.multiple_of, opened.base.accumulation * opened.ranks * opened.batch_parts);
   limits.min = (flags.min + limits.multiple_of - 1) / limits.multiple_of * limits.multiple_of;
-  limits.max = flags.max.value_or(most_batch);
-  if (const auto samples = opened.workload->samples()) limits.max = std::min(limits.max, *samples);
+  limits.max = flags.max.value_or(core::most_batch);
+  if (const auto samples = opened.workload->about().samples)
+    limits.max = std::min(limits.max, *samples);
   if (flags.global_batch) {  // sizes are micro-batches then
     limits.divisor_of = *flags.global_batch;
     limits.max = std::min(limits.max, *flags.global_batch);
@@ -246,11 +247,11 @@ int tune(const TuneFlags& flags, Output& output) {
                     flags.study.verbose});
     result = tuning::tune(*workload, *writer, options, live, CountSignals::presses());
   }
-  opened.workload->release();
+  const auto finish = opened.workload->finish();
   if (flags.target.target && result.recommendation &&
       (result.status == advise::Status::found || result.status == advise::Status::budget)) {
     writer.reset();
-    opened.workload->finish();
+    finish({CountSignals::presses()});
     return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
                           *store, output);
   }
@@ -260,13 +261,13 @@ int tune(const TuneFlags& flags, Output& output) {
   std::optional<advise::RankPlan> plan;
   if (!flags.plan.ranks.empty() && result.recommendation)
     plan = plan_of(flags.plan, flags.study, *result.recommendation, result.trials,
-                   opened.workload->samples());
+                   opened.workload->about().samples);
   print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "",
                plan ? &*plan : nullptr, output);
   if (result.status != advise::Status::found && !result.message.empty())
     Output::talk(fmt::format("sweetspot: {}", result.message));
   if (page) leave_report(std::move(answer), *store, url);
-  opened.workload->finish();
+  finish({CountSignals::presses()});
   return exit_code(result);
 }
 

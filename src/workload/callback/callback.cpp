@@ -41,7 +41,7 @@ class CallbackSession : public Session {
     start_up_seconds_ = now_() - before;
   }
 
-  trial::Step step() override {
+  trial::Step step(const Until&) override {
     trial::Step step;
     step.updates = steps_per_call_.steps();
     step.samples = batch_ * step.updates;
@@ -59,10 +59,10 @@ class CallbackSession : public Session {
     return step;
   }
 
-  std::optional<core::Bytes> memory() const override {
-    std::optional<core::Bytes> bytes;
-    if (functions_.memory) guarded([&] { bytes = functions_.memory(); });
-    return bytes;
+  Seen seen() const override {
+    Seen seen;
+    if (functions_.memory) guarded([&] { seen.memory = functions_.memory(); });
+    return seen;
   }
 
   Account close() override {

@@ -25,16 +25,11 @@ void wait(const process::Process& process) {
 
 }  // namespace
 
-bool told_to_give_up(const Options& options) {
-  constexpr int give_up = 2;
-  return options.stop && options.stop->load(std::memory_order_relaxed) >= give_up;
-}
-
-std::function<bool()> after_grace(const Options& options) {
-  return [&options, told = std::optional<Clock::time_point>()]() mutable {
-    if (!told_to_give_up(options)) return false;
+std::function<bool()> after_grace(const Until& until, core::Seconds grace) {
+  return [&stop = until.stop, grace, told = std::optional<Clock::time_point>()]() mutable {
+    if (!Until{stop}.told_to_give_up()) return false;
     if (!told) told = Clock::now();
-    return Clock::now() - *told >= options.grace;
+    return Clock::now() - *told >= grace;
   };
 }
 

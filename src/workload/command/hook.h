@@ -6,6 +6,7 @@
 #include "workload/command/options.h"
 #include "workload/command/redact.h"
 #include "workload/command/workspace.h"
+#include "workload/workload.h"
 
 namespace sweetspot::workload::command {
 
@@ -17,8 +18,7 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
                                     const Secrets& secrets, const std::function<bool()>& give_up,
                                     const Workspace* workspace = nullptr);
 
-bool told_to_give_up(const Options& options);
-// The same for cleanup hooks, which run even then, with the same grace as a program.
-std::function<bool()> after_grace(const Options& options);
+// For cleanup hooks, which run even when told to give up, with the same grace as a program.
+std::function<bool()> after_grace(const Until& until, core::Seconds grace);
 
 }  // namespace sweetspot::workload::command

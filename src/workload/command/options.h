@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -70,9 +69,6 @@ struct Options {
   // For the whole process tree, if a cgroup can be created: in any case, and for a program that
   // does not compute on GPUs, which is known once it has run or if there are none.
   std::optional<core::Bytes> memory_limit, memory_limit_without_gpu;
-  const std::atomic<int>* stop = nullptr;  // 2 or more: give up immediately
-  // For all trials together, from the start of the first: it also ends the running one.
-  std::optional<core::Seconds> budget;
 };
 
 // InputError for options that no setting can make work.

@@ -82,7 +82,7 @@ void Program::begin(const trial::Setting& setting) {
   batch_ = setting.batch;
   counted_ = Counted(setting, options_.ranks_of_batch());
   printed_losses_ = client_losses_ = {};
-  metrics_.clear();
+  results_.clear();
   noise_ = convergence::NoiseScale();
   client_updates_ = 0;
   client_steps_ = client::Steps(setting.batch, started_at_);
@@ -220,16 +220,16 @@ void Program::count(std::size_t stream, const std::vector<output::Advance>& adva
     counted_steps_.push_back(*step);
 }
 
-void Program::keep(const Metric& metric) {
+void Program::keep(const TestResult& result) {
   const std::size_t waiting = client_tells() ? client_steps_.waiting() : counted_steps_.size();
-  metrics_.push_back({taken_ + waiting, metric});
-  if (const auto noise = noise_scale()) metrics_.back().metric.noise_scale = noise->mean;
+  results_.push_back({taken_ + waiting, result});
+  if (const auto noise = noise_scale()) results_.back().result.noise_scale = noise->mean;
 }
 
-std::vector<Metric> Program::take_metrics() {
-  std::vector<Metric> told;
-  for (; !metrics_.empty() && metrics_.front().steps <= taken_; metrics_.pop_front())
-    told.push_back(metrics_.front().metric);
+std::vector<TestResult> Program::take_results() {
+  std::vector<TestResult> told;
+  for (; !results_.empty() && results_.front().steps <= taken_; results_.pop_front())
+    told.push_back(results_.front().result);
   return told;
 }
 

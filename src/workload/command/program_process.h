@@ -19,6 +19,12 @@
 
 namespace sweetspot::workload::command {
 
+// On its test data; for a printed one, the caller knows which metric it is.
+struct TestResult {
+  std::optional<double> accuracy, loss, printed;
+  std::optional<double> noise_scale{};  // of the gradients until then, if a client reports them
+};
+
 double monotonic_seconds();  // the clock of all times here, and of the clients
 
 // One process of the training program, observed through its output and its client. Knows nothing of
@@ -77,8 +83,8 @@ class Program {
   // The losses its client reported, else those it printed.
   std::vector<trial::Loss> losses() const;
   // Those that it told before the steps taken so far had ended. If this process gets no CPU time,
-  // many steps are read at once, and a metric may be of the last of them.
-  std::vector<Metric> take_metrics();
+  // many steps are read at once, and a result may be of the last of them.
+  std::vector<TestResult> take_results();
   // The noise scale from its client's reports, in samples.
   std::optional<core::Interval> noise_scale() const;
   // The last lines of its errors, else of its output.
@@ -131,12 +137,12 @@ class Program {
   output::LossCurve printed_losses_, client_losses_;
   convergence::NoiseScale noise_;
   std::int64_t client_updates_ = 0;
-  struct MetricAt {
+  struct ResultAt {
     std::size_t steps;  // to take before it
-    Metric metric;
+    TestResult result;
   };
-  void keep(const Metric& metric);
-  std::deque<MetricAt> metrics_;
+  void keep(const TestResult& result);
+  std::deque<ResultAt> results_;
   std::size_t taken_ = 0;  // steps
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;

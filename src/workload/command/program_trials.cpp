@@ -16,32 +16,31 @@ Trials::Trials(Options options)
       terminal_(options_.terminal == Terminal::yes) {
   if (options_.setup) {
     const auto failed = run_hook("--setup", *options_.setup, options_.environment, options_,
-                                 secrets_, [this] { return told_to_give_up(options_); });
+                                 secrets_, [] { return false; });
     if (failed) throw core::InputError(*failed + "; nothing was run");
   }
   if (!options_.caller) check_program_file(options_);
 }
 
-std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
-  if (options_.budget && !deadline_) deadline_ = monotonic_seconds() + options_.budget->count();
+std::unique_ptr<Program> Trials::start(const trial::Setting& setting, const Until& until) {
   if (failed_conclude_) throw Ended(trial::Outcome::crashed, *failed_conclude_);
   if (kept_) {
     kept_->wait(0);
-    if (!kept_->asks() || kept_->ended()) end_kept();
+    if (!kept_->asks() || kept_->ended()) end_kept(until);
   }
   if (!kept_) {
     workspace_.reset();  // of a trial that did not begin: the same file may be in both
     workspace_ = std::make_unique<Workspace>(options_, handed(options_, setting));
   }
   if (options_.prepare) {
-    const auto no_time = [this] { return told_to_give_up(options_) || time_is_up(); };
+    const auto no_time = [&] { return until.told_to_give_up() || until.time_is_up(); };
     const auto failed = run_trial_hook("--prepare", *options_.prepare, setting, no_time);
     if (no_time()) throw Ended(trial::Outcome::cancelled, "it was stopped");
     if (failed) throw Ended(trial::Outcome::crashed, *failed);
   }
   if (kept_) {
     if (kept_->answer(setting)) return std::move(kept_);
-    end_kept();
+    end_kept(until);
   }
   if (options_.caller && std::exchange(caller_met_, true))
     throw Ended(trial::Outcome::cancelled, "the program that called has gone away");
@@ -68,14 +67,12 @@ std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::s
                   options_, secrets_, give_up, workspace_.get());
 }
 
-void Trials::conclude(const trial::Setting& setting) {
+void Trials::conclude(const trial::Setting& setting, const Until& until) {
   if (options_.conclude && workspace_)
-    failed_conclude_ =
-        run_trial_hook("--conclude", *options_.conclude, setting, after_grace(options_));
+    failed_conclude_ = run_trial_hook("--conclude", *options_.conclude, setting,
+                                      after_grace(until, options_.grace));
   if (!kept_) workspace_.reset();
 }
-
-bool Trials::time_is_up() const { return deadline_ && monotonic_seconds() >= *deadline_; }
 
 bool Trials::try_terminal() {
   if (options_.terminal != Terminal::automatic || std::exchange(tried_terminal_, true))
@@ -89,21 +86,21 @@ void Trials::release() {
   if (kept_ && !options_.caller && !released_) released_ = kept_->say_done();
 }
 
-void Trials::finish() {
+void Trials::finish(const Until& until) {
   if (std::exchange(finished_, true)) return;
-  end_kept();
+  end_kept(until);
   workspace_.reset();
   if (!options_.cleanup) return;
   const auto failed = run_hook("--cleanup", *options_.cleanup, options_.environment, options_,
-                               secrets_, after_grace(options_));
+                               secrets_, after_grace(until, options_.grace));
   if (failed) throw core::InputError(*failed + "; every trial had been run");
 }
 
-void Trials::end_kept() {
+void Trials::end_kept(const Until& until) {
   if (!kept_) return;
   const double deadline = monotonic_seconds() + options_.grace.count();
   if (std::exchange(released_, false) || kept_->say_done())  // it may have something to save
-    while (!kept_->ended() && monotonic_seconds() < deadline && !told_to_give_up(options_))
+    while (!kept_->ended() && monotonic_seconds() < deadline && !until.told_to_give_up())
       kept_->wait(0.1);
   kept_->end(options_.grace);
   kept_.reset();

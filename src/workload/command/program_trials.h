@@ -23,20 +23,17 @@ class Trials {
 
   // --prepare, then a process for the setting: the kept one, or a new one. Ended(crashed) if a hook
   // failed, this one or the last --conclude; Ended(cancelled) if there is no more time.
-  std::unique_ptr<Program> start(const trial::Setting& setting);
-  void conclude(const trial::Setting& setting);
+  std::unique_ptr<Program> start(const trial::Setting& setting, const Until& until);
+  void conclude(const trial::Setting& setting, const Until& until);
   // For the next setting: it waits for one.
   void keep(std::unique_ptr<Program> program) { kept_ = std::move(program); }
-
-  // The budget is used up: what runs must end now.
-  bool time_is_up() const;
 
   // Whether the program is worth a second run on a terminal: once, and not again unless it helped.
   bool try_terminal();
   void terminal_was_no_help() { terminal_ = false; }
 
-  // The device of the last successful trial; "" before.
-  const std::string& device() const { return device_; }
+  // Of the last successful trial.
+  std::string device() const { return device_.value_or("cpu"); }
   void note_device(std::string device) { device_ = std::move(device); }
 
   // Earlier trials' use of GPUs.
@@ -46,10 +43,10 @@ class Trials {
   // have something to save, and ends while the answer is written.
   void release();
   // Ends the kept process and runs --cleanup, once.
-  void finish();
+  void finish(const Until& until);
 
  private:
-  void end_kept();
+  void end_kept(const Until& until);
   std::optional<core::Bytes> host_memory_limit() const;
   std::optional<std::string> run_trial_hook(const char* flag, const std::string& hook,
                                             const trial::Setting& setting,
@@ -58,12 +55,11 @@ class Trials {
   Options options_;
   gpu::Gpus gpus_;
   gpu::History gpu_history_;
-  std::string device_;
+  std::optional<std::string> device_;
   Secrets secrets_;
   std::unique_ptr<Workspace> workspace_;  // of the running trial, or of the kept process
   bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false,
                   released_ = false;
-  std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;
   std::optional<std::string> failed_conclude_;
 };

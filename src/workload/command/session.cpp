@@ -30,17 +30,15 @@ std::string failed_without_a_step(const std::string& what, const std::string& la
 // What was measured so far may be enough: the caller knows. Fewer steps never are.
 Ended out_of_time(const Evidence& evidence) {
   constexpr std::int64_t fewest = 4;  // one to warm up, and three
-  if (evidence.steps >= fewest) return {Outcome::ok, "the budget ended"};
-  return {Outcome::cancelled,
-          evidence.steps > 0 ? "the budget ended before it was measured" : cut_off(evidence)};
+  return {evidence.steps >= fewest ? Outcome::ok : Outcome::cancelled,
+          evidence.steps > 0 ? "the budget ended before it was measured" : cut_off(evidence),
+          trial::StopReason::time_limit};
 }
 
 }  // namespace
 
 CommandSession::CommandSession(Trials& trials, const trial::Setting& setting)
-    : trials_(trials), setting_(setting) {
-  start();
-}
+    : trials_(trials), setting_(setting) {}
 
 CommandSession::~CommandSession() {
   try {
@@ -49,19 +47,20 @@ CommandSession::~CommandSession() {
   }
 }
 
-void CommandSession::start() {
+void CommandSession::start(const Until& until) {
   ending_.reset();
-  program_ = trials_.start(setting_);
+  program_ = trials_.start(setting_, until);
   kept_before_ = program_->was_kept();
   const auto memory = kept_before_ ? program_->memory() : std::nullopt;
   host_peak_before_ = memory ? memory->peak : 0;
 }
 
-trial::Step CommandSession::step() {
+trial::Step CommandSession::step(const Until& until) {
+  stop_ = &until.stop;
   failed_ = true;  // until proven otherwise
   try {
     std::optional<trial::Step> step;
-    while (!step) step = next();
+    while (!step) step = next(until);
     failed_ = false;
     ++steps_;
     longest_step_seconds_ = std::max(longest_step_seconds_, step->seconds);
@@ -74,50 +73,53 @@ trial::Step CommandSession::step() {
   }
 }
 
-std::optional<trial::Step> CommandSession::next() {
-  if (!program_) start();
+std::optional<trial::Step> CommandSession::next(const Until& until) {
+  if (!program_) start(until);
   if (program_->changed_its_batch())
     throw Ended(Outcome::refused,
                 "it changed its batch by itself: " + *evidence().findings.changed_batch);
   if (!whole_runs_)
     if (const auto step = program_->step()) return step;
-  if (program_->ended()) return judge_its_end();
-  judge_while_it_runs();
+  if (program_->ended()) return judge_its_end(until);
+  judge_while_it_runs(until);
   program_->wait(look_up_seconds);
   return std::nullopt;
 }
 
-void CommandSession::judge_while_it_runs() {
-  if (told_to_give_up(trials_.options())) throw stopped();
-  if (trials_.time_is_up()) throw out_of_time(evidence());
+void CommandSession::judge_while_it_runs(const Until& until) {
+  if (until.told_to_give_up()) throw stopped();
+  if (until.time_is_up()) throw out_of_time(evidence());
   if (program_->asks()) answer();
   if (program_->client_gone()) judge_without_a_client();
-  if (steps_ == 0 && !program_->client_tells()) judge_what_it_prints();
+  if (steps_ == 0 && !program_->client_tells()) judge_what_it_prints(until);
   const core::Seconds timeout = trials_.options().timeout;
   if (monotonic_seconds() - program_->last_sign_at() > timeout.count())
     throw timed_out(evidence(), timeout);
 }
 
 // Before its first step.
-void CommandSession::judge_what_it_prints() {
+void CommandSession::judge_what_it_prints(const Until& until) {
   constexpr double telling_interval_seconds = 0.5, judging_interval_seconds = 2;
   const double now = monotonic_seconds();
-  if (waiting_ && now >= next_told_at_) {
+  if (until.waiting && now >= next_told_at_) {
     next_told_at_ = now + telling_interval_seconds;
     const std::string last_line = trials_.secrets().redact(program_->last_line());
-    waiting_({now - program_->started_at(), program_->findings().lines, last_line});
+    until.waiting({now - program_->started_at(), program_->findings().lines, last_line});
   }
   const Options& options = trials_.options();
   if (whole_runs_ || options.samples_per_run || now < next_judged_at_) return;
   next_judged_at_ = now + judging_interval_seconds;
   const output::Suggestion::Kind kind = program_->suggestion().kind;
-  if (!prints_in_vain(program_->talking_seconds(), kind, options.timeout, options.budget)) return;
+  std::optional<core::Seconds> time;
+  if (until.deadline)
+    time = until.deadline->time_since_epoch() - core::Seconds(program_->started_at());
+  if (!prints_in_vain(program_->talking_seconds(), kind, options.timeout, time)) return;
   const Evidence known = evidence();
   if (known.findings.memory_evidence) return;  // its end will show
   if (kind != output::Suggestion::Kind::paste_regex && trials_.try_terminal()) {
     end_process();
-    trials_.conclude(setting_);
-    start();
+    trials_.conclude(setting_, until);
+    start(until);
     return;
   }
   throw unrecognised(known, core::Seconds(now - program_->started_at()));
@@ -166,18 +168,18 @@ void CommandSession::judge_without_a_client() {
               failed_without_a_step("its client went away", evidence().last_output));
 }
 
-std::optional<trial::Step> CommandSession::judge_its_end() {
+std::optional<trial::Step> CommandSession::judge_its_end(const Until& until) {
   end_process();
   // Whoever ends us may have ended it too: that is no verdict on the setting.
-  if (told_to_give_up(trials_.options()) || trials_.options().caller) throw stopped();
+  if (until.told_to_give_up() || trials_.options().caller) throw stopped();
   const Evidence known = evidence();
   const bool proper = ending_->exit_code == 0 && !known.findings.memory_evidence;
   if (proper && (whole_runs_ || (steps_ == 0 && trials_.options().samples_per_run)))
-    return whole_run();
+    return whole_run(until);
   if (proper && steps_ == 0 && !program_->client_tells()) {
     if (trials_.try_terminal()) {
-      trials_.conclude(setting_);
-      start();
+      trials_.conclude(setting_, until);
+      start(until);
       return std::nullopt;
     }
     trials_.terminal_was_no_help();
@@ -185,7 +187,7 @@ std::optional<trial::Step> CommandSession::judge_its_end() {
   throw verdict(known);
 }
 
-trial::Step CommandSession::whole_run() {
+trial::Step CommandSession::whole_run(const Until& until) {
   whole_runs_ = true;
   account_.step_source = "whole runs";  // including the start-up of each
   trial::Step step;
@@ -199,7 +201,7 @@ trial::Step CommandSession::whole_run() {
     step.samples = whole;
   }
   program_.reset();  // the next step is the next run
-  trials_.conclude(setting_);
+  trials_.conclude(setting_, until);
   return step;
 }
 
@@ -207,23 +209,20 @@ std::int64_t CommandSession::untimed_updates() const {
   return program_ ? program_->untimed_updates() : 0;
 }
 
-std::vector<Metric> CommandSession::take_metrics() {
-  return program_ ? program_->take_metrics() : std::vector<Metric>();
+std::vector<TestResult> CommandSession::take_results() {
+  return program_ ? program_->take_results() : std::vector<TestResult>();
 }
 
-// Loaders of every framework keep about two batches per process.
-std::size_t CommandSession::loaded_ahead() const {
+Seen CommandSession::seen() const {
   constexpr std::size_t batches_of_a_worker = 2, most = 32;  // compilers start processes as well
-  return program_ ? std::min(most, batches_of_a_worker * program_->workers()) : 0;
-}
-
-std::optional<double> CommandSession::restart_seconds() const {
-  if (!program_) return std::nullopt;
-  return program_->is_session() ? 0 : program_->start_up_seconds();
-}
-
-double CommandSession::telling_seconds() const {
-  return is_on_device() && course_.rises() ? MemoryGrowth::telling_seconds : 0;
+  Seen seen;
+  if (!program_) return seen;
+  // Loaders of every framework keep about two batches per process.
+  seen.loaded_ahead = std::min(most, batches_of_a_worker * program_->workers());
+  seen.restart_seconds = program_->is_session() ? 0 : program_->start_up_seconds();
+  if (is_on_device() && course_.rises()) seen.telling_seconds = MemoryGrowth::telling_seconds;
+  seen.gpus = gpus();
+  return seen;
 }
 
 // A language's own memory on the host rises for many reasons.
@@ -280,7 +279,7 @@ Account CommandSession::close() {
     trials_.keep(std::move(program_));
   else
     program_.reset();
-  trials_.conclude(setting_);
+  trials_.conclude(setting_, {*stop_});
   return account_;
 }
 
@@ -290,7 +289,7 @@ bool CommandSession::bring_to_ask() {
   const double deadline =
       monotonic_seconds() + trials_.options().grace.count() + 2 * longest_step_seconds_;
   while (!program_->asks()) {
-    if (program_->ended() || program_->client_gone() || told_to_give_up(trials_.options()) ||
+    if (program_->ended() || program_->client_gone() || Until{*stop_}.told_to_give_up() ||
         (monotonic_seconds() > deadline && !trials_.options().caller))
       return false;
     program_->wait(look_up_seconds);
@@ -307,7 +306,6 @@ void CommandSession::end_process() {
 
 std::vector<SeenGpu> CommandSession::gpus() const {
   std::vector<SeenGpu> found;
-  if (!program_) return found;
   const std::shared_ptr<gpu::Watch>& watch = program_->gpu_watch();
   watch->look();
   for (const gpu::Use& use : watch->uses())

@@ -17,32 +17,29 @@ class CommandSession final : public Session {
   CommandSession(Trials& trials, const trial::Setting& setting);
   ~CommandSession() override;
 
-  trial::Step step() override;
+  // The first step starts the program.
+  trial::Step step(const Until& until) override;
   Account close() override;
-  void while_waiting(std::function<void(const Waiting&)> tell) override {
-    waiting_ = std::move(tell);
-  }
-  bool rests_between_steps() const override { return false; }
-  std::vector<Metric> take_metrics() override;
-  std::int64_t untimed_updates() const override;
-  std::vector<SeenGpu> gpus() const override;
-  std::size_t loaded_ahead() const override;
-  std::optional<double> restart_seconds() const override;
-  double telling_seconds() const override;
+  Seen seen() const override;
+  // On its test data, reported since the last call.
+  std::vector<TestResult> take_results();
+  // So far, besides the steps: those whose time is unknown, since an evaluation came in between.
+  std::int64_t untimed_updates() const;
 
  private:
-  void start();
-  std::optional<trial::Step> next();
-  void judge_while_it_runs();
-  void judge_what_it_prints();
+  void start(const Until& until);
+  std::optional<trial::Step> next(const Until& until);
+  void judge_while_it_runs(const Until& until);
+  void judge_what_it_prints(const Until& until);
   void answer();
   void judge_without_a_client();
-  std::optional<trial::Step> judge_its_end();
-  trial::Step whole_run();
+  std::optional<trial::Step> judge_its_end(const Until& until);
+  trial::Step whole_run(const Until& until);
   bool bring_to_ask();
   bool must_start_anew() const;
   std::string left_behind() const;
   void end_process();
+  std::vector<SeenGpu> gpus() const;
   void tell_memory();
   void tell_host_memory(const process::Memory& host);
   gpu::GpuAccount tell_gpus();
@@ -61,7 +58,7 @@ class CommandSession final : public Session {
   core::Bytes host_peak_before_ = 0;       // of those
   std::optional<double> client_gone_at_;
   std::int64_t steps_ = 0;
-  std::function<void(const Waiting&)> waiting_;
+  const std::atomic<int>* stop_ = nullptr;  // of the last step
   double next_told_at_ = 0, next_judged_at_ = 0;
   double longest_step_seconds_ = 0;
   bool failed_ = false, whole_runs_ = false, closed_ = false;

@@ -14,32 +14,34 @@ CommandWorkload::CommandWorkload(Options options)
 
 CommandWorkload::~CommandWorkload() {
   try {
-    finish();
+    trials_->finish({});
   } catch (...) {
   }
 }
 
 std::string CommandWorkload::name() const { return title(trials_->options()); }
 
-std::string CommandWorkload::device() const {
-  return trials_->device().empty() ? "cpu" : trials_->device();
-}
+std::string CommandWorkload::device() const { return trials_->device(); }
 
-std::optional<std::string> CommandWorkload::batch_handover() const {
-  if (trials_->options().batch_arrives) return std::nullopt;
-  return batch_destinations_words(trials_->options());
+About CommandWorkload::about() const {
+  About about{.rests_between_steps = false};
+  if (!trials_->options().batch_arrives)
+    about.batch_handover = batch_destinations_words(trials_->options());
+  return about;
 }
 
 std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
   return std::make_unique<CommandSession>(*trials_, setting);
 }
 
-void CommandWorkload::release() { trials_->release(); }
-void CommandWorkload::finish() { trials_->finish(); }
+std::function<void(const Until&)> CommandWorkload::finish() {
+  trials_->release();
+  return [this](const Until& until) { trials_->finish(until); };
+}
 
 namespace {
 
-std::optional<double> value_of(const Metric& told, trial::Target::Metric wanted) {
+std::optional<double> value_of(const TestResult& told, trial::Target::Metric wanted) {
   const auto& named = wanted == trial::Target::Metric::accuracy ? told.accuracy : told.loss;
   return named ? named : told.printed;
 }
@@ -48,20 +50,27 @@ std::optional<double> value_of(const Metric& told, trial::Target::Metric wanted)
 
 CommandTraining::CommandTraining(Options options)
     : metric_(options.metric.value_or(trial::Target::Metric::accuracy)),
-      workload_(std::move(options)) {}
+      trials_(std::make_unique<Trials>(std::move(options))) {}
 
-CommandTraining::~CommandTraining() = default;
+CommandTraining::~CommandTraining() {
+  try {
+    trials_->finish({});
+  } catch (...) {
+  }
+}
+
+std::string CommandTraining::device() const { return trials_->device(); }
 
 Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
-                               TrainingObserver& observer, const std::atomic<int>& stop) {
-  const std::unique_ptr<Session> session = workload_.open(setting);
+                               TrainingObserver& observer, const Until& until) {
+  CommandSession session(*trials_, setting);
   Trained trained;
   trial::Evaluation timed;
   // Steps whose time is unknown took as long as the others.
   const auto with_untimed = [&] {
     trial::Evaluation at = timed;
     if (timed.steps == 0) return at;
-    const std::int64_t untimed = session->untimed_updates();
+    const std::int64_t untimed = session.untimed_updates();
     at.steps += untimed, at.samples += untimed * setting.batch;
     at.train_seconds *= static_cast<double>(at.steps) / static_cast<double>(timed.steps);
     return at;
@@ -69,7 +78,7 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
   const auto evaluate = [&] {
     trial::Evaluation at = with_untimed();
     bool goes_on = true;
-    for (const Metric& told : session->take_metrics()) {
+    for (const TestResult& told : session.take_results()) {
       const std::optional<double> value = value_of(told, metric_);
       if (!value) continue;
       at.noise_scale = told.noise_scale;
@@ -80,11 +89,11 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
   };
   try {
     do {
-      const trial::Step step = session->step();
+      const trial::Step step = session.step(until);
       timed.steps += step.updates, timed.samples += step.samples;
       timed.train_seconds += step.seconds;
       observer.progress({1, 0, static_cast<double>(timed.samples) / timed.train_seconds});
-      if (stop != 0) throw Ended(trial::Outcome::cancelled, "it was stopped");
+      if (until.stop != 0) throw Ended(trial::Outcome::cancelled, "it was stopped");
     } while (evaluate());
   } catch (const Ended& ended) {
     trained.outcome = ended.outcome;
@@ -92,7 +101,7 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
     evaluate();  // what it printed last
   }
   const trial::Evaluation end = with_untimed();
-  const Account account = session->close();
+  const Account account = session.close();
   trained.steps = end.steps, trained.samples = end.samples;
   trained.memory_measured = account.memory_peak;
   trained.noise_scale = account.noise_scale;

@@ -20,13 +20,12 @@ class CommandWorkload final : public Workload {
 
   std::string name() const override;
   std::string device() const override;  // as the last trial showed it
-  std::optional<std::string> batch_handover() const override;
+  About about() const override;
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
 
-  // Ends a kept program and runs --cleanup; InputError if that fails. The destructor does the same
-  // but cannot report it.
-  void release() override;
-  void finish() override;
+  // Ends a kept program and runs --cleanup. The destructor does the same but cannot report a
+  // failure.
+  std::function<void(const Until&)> finish() override;
 
  private:
   std::unique_ptr<Trials> trials_;
@@ -40,13 +39,13 @@ class CommandTraining final : public Training {
   explicit CommandTraining(Options options);
   ~CommandTraining() override;
 
-  std::string device() const override { return workload_.device(); }
+  std::string device() const override;
   Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
-                const std::atomic<int>& stop) override;
+                const Until& until) override;
 
  private:
   trial::Target::Metric metric_;
-  CommandWorkload workload_;
+  std::unique_ptr<Trials> trials_;
 };
 
 }  // namespace sweetspot::workload::command

@@ -50,7 +50,7 @@ class FakeSession : public Session {
         run_factor_(run_factor(options, setting.batch, opened_before)),
         clock_(std::move(clock)) {}
 
-  trial::Step step() override {
+  trial::Step step(const Until&) override {
     if (is_too_large(options_, setting_) && steps_ + 1 >= *options_.out_of_memory_at_step)
       throw core::OutOfMemory(
           fmt::format("the fake machine has no memory for a batch of {}; use a smaller one",
@@ -69,8 +69,10 @@ class FakeSession : public Session {
     return step;
   }
 
-  std::optional<core::Bytes> memory() const override {
-    return fake::memory(options_, setting_.micro_batch());
+  Seen seen() const override {
+    Seen seen;
+    seen.memory = fake::memory(options_, setting_.micro_batch());
+    return seen;
   }
 
  private:
@@ -137,7 +139,7 @@ double slowdown(const Options& options, double at_seconds) {
   return has_neighbour(options, at_seconds) ? drift * options.neighbour_slowdown : drift;
 }
 
-std::optional<core::Bytes> FakeWorkload::predict(const trial::Setting& setting) const {
+std::optional<core::Bytes> FakeWorkload::predict(const trial::Setting& setting, Extent) const {
   if (!options_.predicts_memory) return std::nullopt;
   return memory(options_, setting.micro_batch());
 }
@@ -180,7 +182,7 @@ double test_accuracy(const Learning& learning, const trial::Setting& setting, do
 }
 
 std::optional<core::Bytes> FakeTraining::predict(const trial::Setting& setting) const {
-  return workload_.predict(setting);
+  return workload_.predict(setting, Extent::whole_run);
 }
 
 double FakeTraining::accuracy(const trial::Setting& setting, int epochs,
@@ -190,10 +192,10 @@ double FakeTraining::accuracy(const trial::Setting& setting, int epochs,
 }
 
 Trained FakeTraining::train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
-                            const std::atomic<int>& stop) {
+                            const Until& until) {
   constexpr std::int64_t diverging_step = 3;
   const std::unique_ptr<Session> session = workload_.open(setting);
-  const std::int64_t samples = workload_.samples().value_or(usual_samples);
+  const std::int64_t samples = workload_.about().samples.value_or(usual_samples);
   Trained trained;
   trial::Evaluation at;
   const auto evaluate = [&](int number) {
@@ -224,7 +226,7 @@ Trained FakeTraining::train(const trial::Setting& setting, int epochs, TrainingO
       }
     }
     observer.progress({number, 1, static_cast<double>(samples) / epoch.train_seconds});
-    if (stop != 0) {
+    if (until.stop != 0) {
       trained.outcome = trial::Outcome::cancelled;
       return trained;
     }
@@ -234,7 +236,7 @@ Trained FakeTraining::train(const trial::Setting& setting, int epochs, TrainingO
     observer.epoch(epoch);
     if (!goes_on) break;
   }
-  trained.memory_measured = session->memory();
+  trained.memory_measured = session->seen().memory;
   return trained;
 }
 

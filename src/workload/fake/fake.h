@@ -71,12 +71,12 @@ class FakeWorkload : public Workload {
  public:
   explicit FakeWorkload(Options options) : options_(std::move(options)) {}
   std::string name() const override { return options_.name; }
-  std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
-  std::optional<std::int64_t> samples() const override { return options_.samples; }
+  About about() const override {
+    return {.samples = options_.samples, .takes_real_time = false, .has_loader = true};
+  }
+  std::optional<core::Bytes> predict(const trial::Setting& setting, Extent) const override;
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
-  bool opens_side_by_side() const override { return options_.side_by_side; }
-  bool takes_real_time() const override { return false; }
-  bool has_loader() const override { return true; }
+  Switching switching() const override { return {.in_place = options_.side_by_side}; }
   double seconds_passed() const { return *clock_; }
 
  private:
@@ -99,9 +99,9 @@ class FakeTraining : public Training {
   explicit FakeTraining(Options options)
       : learning_(options.learning), workload_(std::move(options)) {}
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
-  std::optional<std::int64_t> samples() const override { return workload_.samples(); }
+  std::optional<std::int64_t> samples() const override { return workload_.about().samples; }
   Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
-                const std::atomic<int>& stop) override;
+                const Until& until) override;
   bool takes_real_time() const override { return false; }
 
  private:

@@ -44,14 +44,14 @@ class NativeTraining final : public Training {
     return static_cast<std::int64_t>(run_.dataset.test.count);
   }
   Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
-                const std::atomic<int>& stop) override {
+                const Until& until) override {
     run_.options = training_options_at(run_, setting);
     run_.options.epochs = epochs;
     // Not on a GPU, where trainings to a target last a tenth of a second and measure little of it.
     run_.options.noise_scale = !run_.options.device.gpu;
     run_.trainer = trainer_options(run_.options, run_.network);
     Relay relay(observer);
-    const Result result = native::train(run_, relay, stop);
+    const Result result = native::train(run_, relay, until.stop);
     Trained trained;
     trained.steps = result.steps;
     for (const EpochResult& epoch : result.epochs) trained.samples += epoch.samples;

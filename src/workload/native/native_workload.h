@@ -9,17 +9,16 @@
 namespace sweetspot::workload::native {
 
 // What make_workload() makes.
-class NativeWorkload : public Workload {
+class NativeWorkload : public Workload, public NativeProbes {
  public:
   explicit NativeWorkload(Run run) : run_(std::move(run)) {}
 
   std::string name() const override;
   std::string device() const override;
-  std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
-  std::optional<core::Bytes> predict_run(const trial::Setting& setting) const override;
-  std::optional<std::int64_t> samples() const override;
-  bool has_loader() const override;
-  bool opens_side_by_side() const override { return true; }
+  About about() const override;
+  std::optional<core::Bytes> predict(const trial::Setting& setting, Extent extent) const override;
+  Switching switching() const override { return {.in_place = true}; }
+  NativeProbes* probes() override { return this; }
   std::vector<trial::OperationCost> operations(const trial::Setting& setting) override;
   std::optional<trial::GradientNoise> gradient_noise(const trial::Setting& setting,
                                                      std::int64_t largest, core::Seconds time,

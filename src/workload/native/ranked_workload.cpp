@@ -252,11 +252,8 @@ class RankedWorkload final : public NativeWorkload {
         ranks_in_memory_(run_.options.ranks_in_memory()) {}
   ~RankedWorkload() override { tell_quietly({}); }
 
-  std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
-    return of_machine(NativeWorkload::predict(setting));
-  }
-  std::optional<core::Bytes> predict_run(const trial::Setting& setting) const override {
-    return of_machine(NativeWorkload::predict_run(setting));
+  std::optional<core::Bytes> predict(const trial::Setting& setting, Extent extent) const override {
+    return of_machine(NativeWorkload::predict(setting, extent));
   }
   std::vector<trial::OperationCost> operations(const trial::Setting& setting) override {
     const Alone alone(run_);
@@ -305,18 +302,16 @@ class RankedWorkload final : public NativeWorkload {
       workload_.performer_.close(number_);
     }
     // Synchronising the start is not part of its time.
-    trial::Step step() override {
+    trial::Step step(const Until& until) override {
       workload_.performer_.tell({Order::Kind::step, number_, {}, {}});
-      return own().step();
+      return own().step(until);
     }
-    std::optional<core::MemoryByUse> memory_by_use() const override {
-      auto memory = own().memory_by_use();
-      if (!memory) return std::nullopt;
-      for (core::Bytes& bytes : memory->bytes) bytes *= workload_.ranks_in_memory();
-      return memory;
+    Seen seen() const override {
+      Seen seen = own().seen();
+      for (core::Bytes& bytes : seen.memory_by_use->bytes) bytes *= workload_.ranks_in_memory();
+      seen.memory = seen.memory_by_use->total();
+      return seen;
     }
-    bool rests_between_steps() const override { return own().rests_between_steps(); }
-    std::size_t loaded_ahead() const override { return own().loaded_ahead(); }
     Account close() override { return own().close(); }
 
    private:

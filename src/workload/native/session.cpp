@@ -21,8 +21,8 @@ using Clock = std::chrono::steady_clock;
 class NativeSession : public Session {
  public:
   ~NativeSession() override { shared_->release(micro_batch_); }
-  trial::Step step() final;
-  std::optional<core::MemoryByUse> memory_by_use() const final;
+  trial::Step step(const Until&) final;
+  Seen seen() const final;
 
  protected:
   NativeSession(std::shared_ptr<SharedTrainer> shared, const Options& options);
@@ -50,16 +50,19 @@ void NativeSession::count_memory() {
   own_ -= held_before_;
 }
 
-trial::Step NativeSession::step() {
+trial::Step NativeSession::step(const Until&) {
   held_before_ = shared_->held();
   const trial::Step step = run_step();
   count_memory();
   return step;
 }
 
-std::optional<core::MemoryByUse> NativeSession::memory_by_use() const {
+Seen NativeSession::seen() const {
+  Seen seen;
   core::MemoryByUse memory = shared_->memory(micro_batch_);
-  return memory += own_;
+  seen.memory_by_use = memory += own_;
+  seen.memory = memory.total();
+  return seen;
 }
 
 // Divides the rest of a step's time, which is not waiting for data, into its phases.

@@ -19,17 +19,16 @@ std::string NativeWorkload::name() const {
                      core::printable(run_.dataset.name));
 }
 std::string NativeWorkload::device() const { return native::name(run_.options.device); }
-std::optional<core::Bytes> NativeWorkload::predict(const trial::Setting& setting) const {
-  return native::predict(run_.network, options_at(run_, setting), run_.dataset).total();
+About NativeWorkload::about() const {
+  return {.samples = static_cast<std::int64_t>(run_.dataset.train.count),
+          .has_loader = !is_resident(run_.options, run_.dataset)};
 }
-std::optional<core::Bytes> NativeWorkload::predict_run(const trial::Setting& setting) const {
-  return native::predict(run_.network, training_options_at(run_, setting), run_.dataset).total();
+std::optional<core::Bytes> NativeWorkload::predict(const trial::Setting& setting,
+                                                   Extent extent) const {
+  const Options options =
+      extent == Extent::session ? options_at(run_, setting) : training_options_at(run_, setting);
+  return native::predict(run_.network, options, run_.dataset).total();
 }
-std::optional<std::int64_t> NativeWorkload::samples() const {
-  return static_cast<std::int64_t>(run_.dataset.train.count);
-}
-// Device-resident data is not loaded.
-bool NativeWorkload::has_loader() const { return !is_resident(run_.options, run_.dataset); }
 
 std::vector<trial::OperationCost> NativeWorkload::operations(const trial::Setting& setting) {
   constexpr core::Seconds time{0.1};

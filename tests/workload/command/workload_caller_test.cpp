@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "words.h"
 #include "workload/command/workload_support.h"
@@ -99,7 +100,7 @@ TEST(CallingProgram, IsAskedForBatchAfterBatchAndToldTheEnd) {
     EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
     EXPECT_EQ(trial.step_source, "client (test)");
   }
-  workload.finish();
+  workload.finish()({});
   EXPECT_THAT(asked, ElementsAre(16, 64, 0));
 }
 
@@ -123,7 +124,7 @@ TEST(CallingProgram, TellsOfABatchThatIsOutOfMemoryAndGoesOn) {
             "OutOfMemoryError: CUDA out of memory; 1.0 GiB of memory did not come back");
   const trial::Trial after = measured(workload, at(32));
   EXPECT_EQ(after.outcome, Outcome::ok) << after.note;
-  workload.finish();
+  workload.finish()({});
 }
 
 TEST(CallingProgram, TellsWhatItMayTakeOfTheDevicesMemory) {
@@ -155,7 +156,7 @@ TEST(CallingProgram, TellsWhatItMayTakeOfTheDevicesMemory) {
   const trial::Trial silent = measured(workload, at(32));
   EXPECT_FALSE(silent.memory_capacity) << "that was said of the batch before";
   EXPECT_FALSE(silent.steps_total);
-  workload.finish();
+  workload.finish()({});
 }
 
 TEST(CallingProgram, ThatGoesAwayLeavesNoTrial) {

@@ -189,12 +189,11 @@ TEST(Fault, AProgramThatIsNotThereForItsTrialIsACrash) {
 TEST(Fault, AStopGivesUpAtOnce) {
   std::atomic<int> stop{0};
   Options options = program("faulty.py", {"hangs", "{batch}"});
-  options.stop = &stop;
   CommandWorkload workload(options);
   const auto session = workload.open(at(64));
   stop = 2;
   try {
-    session->step();
+    session->step({stop});
     FAIL() << "it went on";
   } catch (const Ended& ended) {
     EXPECT_EQ(ended.outcome, Outcome::cancelled);
@@ -205,25 +204,27 @@ TEST(Fault, AStopGivesUpAtOnce) {
 
 TEST(Fault, TheBudgetEndsAProgramThatShowsNothing) {
   Options options = program("faulty.py", {"hangs", "{batch}"});
-  options.budget = core::Seconds(0.01);
+  const core::Seconds budget(0.01);
   CommandWorkload workload(options);
-  EXPECT_EQ(measured(workload, at(64)).outcome, Outcome::cancelled);
+  EXPECT_EQ(measured(workload, at(64), budget).outcome, Outcome::cancelled);
   EXPECT_EQ(processes_left(options), 0);
   options.prepare = "sleep 1000";
   CommandWorkload unprepared(options);
-  EXPECT_EQ(measured(unprepared, at(64)).outcome, Outcome::cancelled);
+  EXPECT_EQ(measured(unprepared, at(64), budget).outcome, Outcome::cancelled);
   EXPECT_EQ(processes_left(options), 0);
 }
 
 // How it ends with the budget, and after how many steps.
-std::pair<Outcome, int> end_by_budget(Options options, double seconds) {
-  options.budget = core::Seconds(seconds);
+std::pair<Outcome, int> end_by_budget(const Options& options, double seconds) {
   CommandWorkload workload(options);
   const auto session = workload.open(at(8));
   int steps = 0;
+  Until until;
+  until.deadline = deadline_in(core::Seconds(seconds));
   try {
-    for (;; ++steps) session->step();
+    for (;; ++steps) session->step(until);
   } catch (const Ended& ended) {
+    EXPECT_EQ(ended.reason, trial::StopReason::time_limit);
     return {ended.outcome, steps};
   }
 }

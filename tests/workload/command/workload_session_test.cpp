@@ -53,12 +53,12 @@ TEST_F(ClientSession, TrainsBatchAfterBatchAndStartsOnce) {
 TEST_F(ClientSession, EndsWhileItIsNotWaitedForOnceReleased) {
   CommandWorkload workload(options_);
   ASSERT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
-  workload.release();
+  const auto finish = workload.finish();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (lines_of(starts_).size() < 2 && std::chrono::steady_clock::now() < deadline)
     std::this_thread::yield();
   EXPECT_EQ(lines_of(starts_).back(), "done");
-  workload.finish();
+  finish({});
   EXPECT_EQ(processes_left(options_), 0);
 }
 
@@ -144,7 +144,7 @@ TEST(ProgramsMetrics, AreOfTheStepsBeforeThem) {
   Options options = program("evaluated.py", {});
   options.metric = trial::Target::Metric::loss;
   const std::atomic<int> stop{0};
-  const Trained trained = CommandTraining(options).train(at(8), 1, observer, stop);
+  const Trained trained = CommandTraining(options).train(at(8), 1, observer, {stop});
   EXPECT_EQ(trained.outcome, Outcome::ok) << trained.note;
   EXPECT_EQ(observer.evaluations, 5);
   EXPECT_NEAR(trained.noise_scale.value().mean, 100, 1e-6);

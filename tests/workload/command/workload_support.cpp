@@ -40,13 +40,19 @@ trial::Setting at(std::int64_t batch) {
   return setting;
 }
 
-trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting) {
+Until::Clock::time_point deadline_in(core::Seconds time) {
+  return Until::Clock::now() + std::chrono::duration_cast<Until::Clock::duration>(time);
+}
+
+trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting,
+                      std::optional<core::Seconds> budget) {
   measure::MeasureOptions quick;
   quick.precision = 0.5;
   quick.max_time = core::Seconds(5);  // for a machine that is busy: four steps are enough
   quick.max_warm_up = core::Seconds(0.05);
   quick.min_steps = 4;
   quick.min_time = core::Seconds(0);
+  if (budget) quick.deadline = deadline_in(*budget);
   const std::atomic<int> go_on{0};
   return measure::measure(workload, setting, quick, {}, go_on);
 }

@@ -14,7 +14,9 @@ Options program(const std::string& script, std::vector<std::string> arguments);
 trial::Setting at(std::int64_t batch);
 
 // A short trial, driven as in a study.
-trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting);
+trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting,
+                      std::optional<core::Seconds> budget = {});
+Until::Clock::time_point deadline_in(core::Seconds time);
 
 // Processes started by program()'s options that still exist.
 int processes_left(const Options& options);

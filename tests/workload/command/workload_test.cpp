@@ -134,22 +134,21 @@ TEST(Command, TidiesUpEvenWhenToldToStop) {
   const std::string log = folder / "hooks";
   std::atomic<int> stop{0};
   Options options = program("bar.py", {"{batch}"});
-  options.stop = &stop;
   options.grace = core::Seconds(60);
   options.conclude = "sleep 0.2; echo conclude >> '" + log + "'";
   options.cleanup = "sleep 0.2; echo cleanup >> '" + log + "'";
   CommandWorkload workload(options);
   const auto session = workload.open(at(8));
   stop = 2;
-  EXPECT_THROW(session->step(), Ended);
+  EXPECT_THROW(session->step({stop}), Ended);
   session->close();
-  workload.finish();
+  workload.finish()({stop});
   EXPECT_THAT(lines_of(log), ElementsAre("conclude", "cleanup"));
 
   options.grace = core::Seconds(0.01);
   options.cleanup = "sleep 1000";
   CommandWorkload untidy(options);
-  EXPECT_THROW(untidy.finish(), core::InputError) << "no longer than the grace";
+  EXPECT_THROW(untidy.finish()({stop}), core::InputError) << "no longer than the grace";
   EXPECT_EQ(processes_left(options), 0);
 }
 
@@ -173,7 +172,7 @@ TEST(Command, AFailedHookIsNamed) {
   EXPECT_EQ(measured(unconcluded, at(8)).outcome, Outcome::ok);
   EXPECT_WORDS(measured(unconcluded, at(8)).note);
   CommandWorkload unclean(with(&Options::cleanup));
-  EXPECT_THROW(unclean.finish(), core::InputError);
+  EXPECT_THROW(unclean.finish()({}), core::InputError);
 }
 
 TEST(Command, AHookThatDoesNotEndIsGivenUp) {
