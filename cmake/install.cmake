@@ -16,11 +16,9 @@ add_custom_command(
 add_custom_target(sweetspot_generated ALL DEPENDS ${generated}/written.stamp)
 # Everything that is installed, and nothing else: for `make install` and `make package`.
 add_custom_target(installable DEPENDS sweetspot sweetspot_library sweetspot_client sweetspot_generated)
-foreach(library mpi gloo)  # components of these names: what ranks need (src/collective)
-  if(TARGET sweetspot_${library})
-    add_dependencies(installable sweetspot_${library})
-  endif()
-endforeach()
+if(TARGET sweetspot_mpi)  # component "mpi": what ranks need (src/collective)
+  add_dependencies(installable sweetspot_mpi)
+endif()
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(TARGETS sweetspot RUNTIME)

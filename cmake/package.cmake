@@ -1,5 +1,5 @@
 # `make package`: Debian packages by CPack. "sweetspot" is the program; "sweetspot-dev" the library and
-# its headers; "sweetspot-mpi" and "sweetspot-gloo" what links those. What the program links is found by dpkg-shlibdeps.
+# its headers; "sweetspot-mpi" what links MPI. What the program links is found by dpkg-shlibdeps.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME sweetspot)
 set(CPACK_PACKAGE_VENDOR sweetspot)
@@ -33,12 +33,5 @@ if(TARGET sweetspot_mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_NAME sweetspot-mpi)
   set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "sweetspot, openmpi-bin")
-endif()
-if(TARGET sweetspot_gloo)
-  list(APPEND CPACK_COMPONENTS_ALL gloo)
-  set(CPACK_COMPONENT_GLOO_DESCRIPTION "This package has what sweetspot opens to join ranks that torchrun started.")
-  set(CPACK_DEBIAN_GLOO_PACKAGE_NAME sweetspot-gloo)
-  set(CPACK_DEBIAN_GLOO_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_GLOO_PACKAGE_DEPENDS sweetspot)
 endif()
 include(CPack)

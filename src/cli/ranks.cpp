@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cluster/mpi/local_ranks.h"
+#include "collective/joined_group.h"
 #include "collective/launcher.h"
 #include "collective/threads/threads.h"
 #include "core/error.h"
@@ -28,14 +29,18 @@ constexpr std::int64_t most_ranks = 65'536;
 // Ranks that somebody else started, including this process; nullptr if it is alone.
 std::unique_ptr<collective::JoinedGroup> joined() {
   if (const auto ranks = collective::started_ranks())
-    return *ranks > 1 ? collective::join_mpi() : nullptr;
-  if (const auto ranks = collective::torchrun_ranks())
-    return *ranks > 1 ? collective::join_gloo() : nullptr;
+    return *ranks > 1 ? collective::join_mpi(collective::mpi_library()) : nullptr;
   if (const auto tasks = collective::unconnected_tasks())
     throw core::InputError(fmt::format(
         "srun started {} tasks and told none of the others; add --mpi=pmix to it, or what srun "
         "--mpi=list has of pmix and pmi2",
         *tasks));
+  if (const auto ranks = collective::torchrun_ranks())
+    throw core::InputError(
+        fmt::format("torchrun started {0} ranks, and sweetspot's meet over MPI; use mpirun -n {0} "
+                    "in its place, "
+                    "or --ranks {0} on one machine",
+                    *ranks));
   return nullptr;
 }
 
@@ -46,7 +51,7 @@ int start_ranks(int ranks, const RankedCommand& command) {
         "{} ranks would take turns on {} core{}; ask for at most {} here, or start them on several "
         "machines with mpirun or srun",
         ranks, cores, cores == 1 ? "" : "s", most_ranks_here()));
-  if (!collective::mpi_library()) collective::join_mpi();  // throws the reason
+  collective::mpi_library();  // throws if there is none
   command.check(*collective::thread_groups(ranks).front());
   std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string()};
   words.insert(words.end(), command.given.begin(), command.given.end());
@@ -82,7 +87,7 @@ int be_rank(collective::JoinedGroup& group, const RankedCommand& command) {
 void add_ranks_flag(CLI::App& app, RankFlags& flags) {
   whole_flag(app, "--ranks", flags.ranks, {1, most_ranks},
              "processes that train together on this machine, each on its part of every batch; not "
-             "needed under mpirun, srun or torchrun")
+             "needed under mpirun or srun")
       ->default_str("");
 }
 

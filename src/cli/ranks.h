@@ -20,7 +20,7 @@ class Output;
 
 // How many processes train together, and how.
 struct RankFlags {
-  int ranks = 0;  // 0: as many as were started, by mpirun, srun or torchrun
+  int ranks = 0;  // 0: as many as were started, by mpirun or srun
   bool asynchronous = false;
   std::optional<core::Bytes> bucket_bytes;
   const CLI::Option* threads = nullptr;  // --threads, where the command has it

@@ -2,9 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// The C interface of libsweetspot_mpi.so and libsweetspot_gloo.so. Only they link MPI and Gloo, so
-// that sweetspot runs without those. Each function returns 0 or an error code, which `explain`
-// turns into text. They are called by one thread at a time, not always the same one.
+// The C interface of libsweetspot_mpi.so. Only it links MPI, so that sweetspot runs without. Each
+// function returns 0 or an error code, which `explain` turns into text. They are called by one
+// thread at a time, not always the same one.
 struct SweetspotRanks {
   int version;  // of this table
   int rank, size, local_size;
@@ -15,12 +15,11 @@ struct SweetspotRanks {
   int (*is_done)(int number, int* done);
   int (*broadcast)(float* values, std::size_t count, int root);
 
-  // Allocates this many zeroed bytes for each rank, visible to all of them. Every rank calls it
-  // once. Null, or an error on every rank, if ranks do not share memory.
+  // Allocates this many zeroed bytes for each rank, visible to all of them, which are on one
+  // machine. Every rank calls it once. An error on every rank if one has no room.
   int (*share_memory)(std::size_t bytes, std::byte** of_ranks);
 
-  // Floats of rank 0 that all ranks may read and add to, and the number of changes. Null if
-  // unsupported.
+  // Floats of rank 0 that all ranks may read and add to, and the number of changes.
   int (*share)(const float* values, std::size_t count, void** shared);
   int (*read)(void* shared, float* to, std::size_t count, std::uint64_t* changes);
   int (*add)(void* shared, const float* changes, std::size_t count, std::uint64_t* changes_before);
@@ -37,6 +36,6 @@ constexpr int ranks_table_version = 3;
 constexpr int most_at_once = 64;
 }  // namespace sweetspot::collective
 
-// What each of these libraries exports as sweetspot_join: joins the other ranks; on failure returns
-// null and a reason.
+// What the library exports as sweetspot_join: joins the other ranks; on failure returns null and a
+// reason.
 using SweetspotJoin = const SweetspotRanks* (*)(char* reason, std::size_t size);

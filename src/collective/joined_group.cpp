@@ -28,8 +28,7 @@ constexpr std::chrono::milliseconds patience{10};
 constexpr std::chrono::milliseconds check_interval{1000};
 
 std::optional<SharedMemorySums> shared_memory_sums(const SweetspotRanks& ranks, Sums sums) {
-  if (sums == Sums::messages || !ranks.share_memory || ranks.size < 2 ||
-      ranks.local_size < ranks.size)
+  if (sums == Sums::messages || ranks.size < 2 || ranks.local_size < ranks.size)
     return std::nullopt;
   std::vector<std::byte*> segments(static_cast<std::size_t>(ranks.size));
   if (ranks.share_memory(SharedMemorySums::segment_bytes(), segments.data()) != 0)
@@ -41,11 +40,8 @@ std::optional<SharedMemorySums> shared_memory_sums(const SweetspotRanks& ranks, 
 // calls it every 50 µs: often enough for a network, and 1% of a core.
 class Joined final : public JoinedGroup {
  public:
-  Joined(const SweetspotRanks& ranks, std::string name, Sums sums)
-      : ranks_(ranks),
-        name_(std::move(name)),
-        in_memory_(shared_memory_sums(ranks, sums)),
-        helper_([this] { help(); }) {}
+  Joined(const SweetspotRanks& ranks, Sums sums)
+      : ranks_(ranks), in_memory_(shared_memory_sums(ranks, sums)), helper_([this] { help(); }) {}
   ~Joined() override { end_helper(); }
 
   int rank() const override { return ranks_.rank; }
@@ -81,11 +77,6 @@ class Joined final : public JoinedGroup {
   }
 
   std::unique_ptr<SharedFloats> share(std::span<const float> values) override {
-    if (!ranks_.share)
-      throw core::InputError(
-          fmt::format("{} has no weights that ranks share one-sidedly; start them with mpirun for "
-                      "--asynchronous",
-                      name_));
     const std::lock_guard lock(mutex_);
     void* shared = nullptr;
     check(ranks_.share(values.data(), values.size(), &shared), "window");
@@ -158,10 +149,11 @@ class Joined final : public JoinedGroup {
     if (error == 0) return;
     std::array<char, 512> words{};
     ranks_.explain(error, words.data(), words.size());
-    throw core::MachineError(fmt::format(
-        "{}'s {} failed on rank {} of {} ({}), as it does when another rank is lost; see what that "
-        "one said",
-        name_, what, ranks_.rank, ranks_.size, words.data()));
+    throw core::MachineError(
+        fmt::format("MPI's {} failed on rank {} of {} ({}), as it does when another rank is lost; "
+                    "see what that "
+                    "one said",
+                    what, ranks_.rank, ranks_.size, words.data()));
   }
 
   // All-reduces complete in any order but are reported in theirs.
@@ -207,7 +199,6 @@ class Joined final : public JoinedGroup {
   }
 
   const SweetspotRanks& ranks_;
-  const std::string name_;
   std::optional<SharedMemorySums> in_memory_;
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -219,30 +210,32 @@ class Joined final : public JoinedGroup {
 
 }  // namespace
 
-std::optional<std::filesystem::path> ranks_library(const std::string& name) {
+std::filesystem::path mpi_library() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto folder = program.parent_path();
   for (const auto& place : {folder, folder.parent_path() / SWEETSPOT_PLUGIN_FOLDER})
-    if (const auto file = place / name; std::filesystem::exists(file, error)) return file;
-  return std::nullopt;
+    if (const auto file = place / "libsweetspot_mpi.so"; std::filesystem::exists(file, error))
+      return file;
+  throw core::InputError(
+      "this sweetspot was built without MPI, which ranks need; install libopenmpi-dev and "
+      "openmpi-bin (scripts/setup does) and build it again");
 }
 
-std::unique_ptr<JoinedGroup> join_through(const std::filesystem::path& library,
-                                          const std::string& name, Sums sums) {
+std::unique_ptr<JoinedGroup> join_mpi(const std::filesystem::path& library, Sums sums) {
   // RTLD_GLOBAL: Open MPI's own components need its symbols.
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!handle)
     throw core::InputError(fmt::format(
-        "{} cannot be loaded ({}); install it (scripts/setup does), or run one rank alone", name,
+        "MPI cannot be loaded ({}); install it (scripts/setup does), or run one rank alone",
         dlerror()));
   const auto join = reinterpret_cast<SweetspotJoin>(dlsym(handle, "sweetspot_join"));
   std::array<char, 512> reason{"it is of another sweetspot; build both again"};
   const SweetspotRanks* ranks = join ? join(reason.data(), reason.size()) : nullptr;
   if (!ranks || ranks->version != ranks_table_version)
     throw core::MachineError(
-        fmt::format("the ranks could not meet through {} ({})", name, reason.data()));
-  return std::make_unique<Joined>(*ranks, name, sums);
+        fmt::format("the ranks could not meet through MPI ({})", reason.data()));
+  return std::make_unique<Joined>(*ranks, sums);
 }
 
 }  // namespace sweetspot::collective

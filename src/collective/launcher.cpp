@@ -2,8 +2,6 @@
 
 #include <cstdlib>
 
-#include "core/error.h"
-
 namespace sweetspot::collective {
 namespace {
 
@@ -38,34 +36,11 @@ std::optional<int> unconnected_tasks() {
   return tasks.value_or(1) > 1 ? tasks : std::nullopt;
 }
 
-std::optional<std::filesystem::path> mpi_library() { return ranks_library("libsweetspot_mpi.so"); }
-
-std::unique_ptr<JoinedGroup> join_mpi() {
-  const auto library = mpi_library();
-  if (!library)
-    throw core::InputError(
-        "this sweetspot was built without MPI, which ranks need; install libopenmpi-dev and "
-        "openmpi-bin (scripts/setup does) and build it again");
-  return join_through(*library, "MPI");
-}
-
 std::optional<int> torchrun_ranks() {
   for (const char* variable : {"RANK", "MASTER_ADDR", "MASTER_PORT"})
     if (!std::getenv(variable)) return std::nullopt;
-  return positive_in("WORLD_SIZE");
-}
-
-std::optional<std::filesystem::path> gloo_library() {
-  return ranks_library("libsweetspot_gloo.so");
-}
-
-std::unique_ptr<JoinedGroup> join_gloo() {
-  const auto library = gloo_library();
-  if (!library)
-    throw core::InputError(
-        "this sweetspot was built without Gloo, which ranks of torchrun meet through; install "
-        "libgloo-dev (scripts/setup does) and build it again, or start them with mpirun");
-  return join_through(*library, "Gloo");
+  const auto ranks = positive_in("WORLD_SIZE");
+  return ranks.value_or(1) > 1 ? ranks : std::nullopt;
 }
 
 }  // namespace sweetspot::collective

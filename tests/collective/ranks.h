@@ -14,7 +14,6 @@ struct Kind {
   int ranks = 1;
   // Calls work on every rank, and returns when all are done.
   std::function<void(const std::function<void(collective::Group&)>& work)> run;
-  bool shares = true;  // has one-sided floats
 };
 
 // Instead of its bytes, which differ from run to run.

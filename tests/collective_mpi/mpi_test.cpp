@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "collective/contract.h"
+#include "collective/joined_group.h"
 #include "collective/launcher.h"
 
 namespace sweetspot::tests {
@@ -9,8 +10,8 @@ namespace {
 
 // MPI is joined once per process, so a process tests one kind of all-reduce.
 collective::JoinedGroup& group() {
-  static const auto joined = collective::join_through(
-      SWEETSPOT_MPI_LIBRARY, "MPI",
+  static const auto joined = collective::join_mpi(
+      SWEETSPOT_MPI_LIBRARY,
       std::getenv("SUMS_BY_MESSAGES") ? collective::Sums::messages : collective::Sums::fastest);
   return *joined;
 }

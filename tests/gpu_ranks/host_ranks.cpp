@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "collective/joined_group.h"
 #include "collective/launcher.h"
 #include "collective/threads/threads.h"
 
@@ -9,9 +10,8 @@ namespace sweetspot::tests {
 namespace {
 
 collective::JoinedGroup* joined() {
-  static const auto group = collective::started_ranks()
-                                ? collective::join_through(SWEETSPOT_MPI_LIBRARY, "MPI")
-                                : nullptr;
+  static const auto group =
+      collective::started_ranks() ? collective::join_mpi(SWEETSPOT_MPI_LIBRARY) : nullptr;
   return group.get();
 }
 

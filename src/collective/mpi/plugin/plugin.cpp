@@ -52,7 +52,6 @@ int broadcast(float* values, std::size_t count, int root) {
 
 // The window is never freed. If one rank fails, for example because /dev/shm is too small, all do.
 int share_memory(std::size_t bytes, std::byte** of_ranks) {
-  if (table.local_size < table.size) return MPI_ERR_RMA_SHARED;
   static MPI_Win window = MPI_WIN_NULL;
   void* own = nullptr;
   int error = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL,
@@ -70,26 +69,23 @@ int share_memory(std::size_t bytes, std::byte** of_ranks) {
   return error;
 }
 
-// The window of rank 0: the number of changes, followed by the floats.
-struct Shared {
-  MPI_Win window = MPI_WIN_NULL;
-};
+// What is shared is an MPI_Win, of rank 0: the number of changes, followed by the floats.
 constexpr MPI_Aint floats_at = 64;
 
 int share(const float* values, std::size_t count, void** made) {
-  auto* shared = new Shared;
+  auto* window = new MPI_Win(MPI_WIN_NULL);
   void* memory = nullptr;
   const MPI_Aint bytes =
       table.rank == 0 ? floats_at + static_cast<MPI_Aint>(count * sizeof(float)) : 0;
-  int error = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &shared->window);
+  int error = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, window);
   if (error == MPI_SUCCESS && table.rank == 0) {
-    error = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, shared->window);
+    error = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, *window);
     std::memset(memory, 0, floats_at);
     std::memcpy(static_cast<char*>(memory) + floats_at, values, count * sizeof(float));
-    if (error == MPI_SUCCESS) error = MPI_Win_unlock(0, shared->window);
+    if (error == MPI_SUCCESS) error = MPI_Win_unlock(0, *window);
   }
   if (error == MPI_SUCCESS) error = MPI_Barrier(MPI_COMM_WORLD);
-  *made = shared;
+  *made = window;
   return error;
 }
 
@@ -97,7 +93,7 @@ MPI_Aint place(std::size_t at) { return floats_at + static_cast<MPI_Aint>(at * s
 
 // A shared lock for readers and an exclusive one for writers, so that reads are consistent.
 int read(void* shared, float* to, std::size_t count, std::uint64_t* changes) {
-  const MPI_Win window = static_cast<Shared*>(shared)->window;
+  const MPI_Win window = *static_cast<MPI_Win*>(shared);
   int error = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
   if (error != MPI_SUCCESS) return error;
   error = MPI_Get(changes, 1, MPI_UINT64_T, 0, 0, 1, MPI_UINT64_T, window);
@@ -110,7 +106,7 @@ int read(void* shared, float* to, std::size_t count, std::uint64_t* changes) {
 }
 
 int add(void* shared, const float* values, std::size_t count, std::uint64_t* changes_before) {
-  const MPI_Win window = static_cast<Shared*>(shared)->window;
+  const MPI_Win window = *static_cast<MPI_Win*>(shared);
   int error = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
   if (error != MPI_SUCCESS) return error;
   const std::uint64_t one = 1;
@@ -125,9 +121,9 @@ int add(void* shared, const float* values, std::size_t count, std::uint64_t* cha
 }
 
 int unshare(void* shared) {
-  auto* made = static_cast<Shared*>(shared);
-  const int error = MPI_Win_free(&made->window);
-  delete made;
+  auto* window = static_cast<MPI_Win*>(shared);
+  const int error = MPI_Win_free(window);
+  delete window;
   return error;
 }
 
