@@ -23,6 +23,8 @@ std::string format_count(double count);
 std::string format_rounded(double count);
 // Without surrounding blanks and tabs.
 std::string_view trimmed(std::string_view text);
+// ASCII letters in lower case, whatever the locale.
+std::string lower(std::string_view text);
 // Control characters made visible, to show text from untrusted files.
 std::string printable(std::string_view text);
 

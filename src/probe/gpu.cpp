@@ -1,9 +1,9 @@
 #include "probe/gpu.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
+#include "core/text.h"
 #include "probe/amd/amd.h"
 #include "probe/nvml/nvml.h"
 
@@ -11,9 +11,8 @@ namespace sweetspot::probe::gpu {
 namespace {
 
 // "00000000:1B:00.0" and "0000:1b:00.0" are the same: lower case, without leading zeros.
-std::string plain(std::string bus_id) {
-  std::ranges::transform(bus_id, bus_id.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+std::string plain(std::string_view text) {
+  const std::string bus_id = core::lower(text);
   const std::size_t start = bus_id.find_first_not_of('0');
   return start == bus_id.npos ? "" : bus_id.substr(start);
 }

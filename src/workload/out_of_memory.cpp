@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -152,8 +151,7 @@ bool prints_out_of_memory(std::string_view line) {
 
 bool throws_out_of_memory(std::string_view message) {
   if (prints_out_of_memory(message)) return true;
-  std::string lower(message);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = core::lower(message);
   return std::ranges::any_of(
       thrown_words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }

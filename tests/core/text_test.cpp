@@ -66,5 +66,10 @@ TEST(Text, ShowsWhatTerminalsObeyOrReadersAreFooledBy) {
   EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80"), "\\xc0\\xaf\\xed\\xa0\\x80");
 }
 
+TEST(Lower, ChangesAsciiLettersOnly) {
+  EXPECT_EQ(lower("Train.YAML [Z@`{]"), "train.yaml [z@`{]");
+  EXPECT_EQ(lower("\xc3\x84\xff"), "\xc3\x84\xff");  // Ä, and what is no UTF-8
+}
+
 }  // namespace
 }  // namespace sweetspot::core

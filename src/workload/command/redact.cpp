@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "core/text.h"
+
 namespace sweetspot::workload::command {
 namespace {
 
@@ -75,9 +77,7 @@ bool is_secret(std::string_view name, std::string_view value) {
   if (value.empty() || !is_secret_name(name)) return false;
   constexpr std::string_view never_a_number[] = {"key", "token", "pass", "pwd", "auth"};
   return !is_number(value) || std::ranges::none_of(never_a_number, [&](std::string_view word) {
-    std::string tail(name.substr(name.size() - std::min(name.size(), word.size())));
-    std::ranges::transform(tail, tail.begin(), [](unsigned char c) { return std::tolower(c); });
-    return tail == word;
+    return core::lower(name).ends_with(word);
   });
 }
 

@@ -176,8 +176,7 @@ std::optional<Format> format_of(const std::filesystem::path& file) {
   // "config.yaml.in" is a template.
   constexpr std::array models{".in", ".template", ".tmpl", ".example"};
   if (std::ranges::find(models, file.extension()) != models.end()) return format_of(file.stem());
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string ending = core::lower(file.extension().string());
   if (ending == ".yaml" || ending == ".yml") return Format::yaml;
   if (ending == ".json" || ending == ".jsonc") return Format::json;
   if (ending == ".toml") return Format::toml;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text.h"
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/words.h"
 
@@ -14,14 +15,6 @@ using namespace std::string_view_literals;
 constexpr std::array training_starts = {"train"sv, "fit"sv, "epoch"sv};
 // Ultralytics' validation bar has the columns' names as its heading.
 constexpr std::array other_starts = {"class images"sv, "classes top"sv};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
 
 // "val_loss=0.3" and "test/acc" in a description are metrics of a training bar.
 bool names_a_metric(std::string_view after) {
@@ -44,12 +37,12 @@ void each_word(std::string_view text, Each each) {
 }  // namespace
 
 Purpose purpose_of(std::string_view description) {
-  const std::string fixed = lower_case(fixed_part(description));
+  const std::string fixed = core::lower(fixed_part(description));
   for (const std::string_view start : other_starts)
     if (fixed.starts_with(start)) return Purpose::other;
   if (has(description, "(num_proc=")) return Purpose::other;  // Hugging Face datasets
   Purpose purpose = Purpose::unsaid;
-  each_word(lower_case(description), [&purpose](std::string_view word, std::string_view after) {
+  each_word(core::lower(description), [&purpose](std::string_view word, std::string_view after) {
     const Role role = role_of(word);
     const bool is_other =
         role == Role::evaluation || role == Role::preparation || role == Role::saving;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "core/text.h"
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/log_lines.h"
 #include "workload/command/output/number.h"
@@ -56,9 +57,7 @@ std::string_view label_of(std::string_view before) {
 }
 
 bool is_other(std::string_view label) {
-  std::string lower(label);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  return std::find(other_labels.begin(), other_labels.end(), lower) != other_labels.end();
+  return std::ranges::find(other_labels, core::lower(label)) != other_labels.end();
 }
 
 bool may_count(Role role) {
