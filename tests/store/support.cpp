@@ -14,7 +14,7 @@ trial::Environment environment(const std::string& program) {
 
 Trial full_trial() {
   Trial trial;
-  trial.setting = {96, 3, "bf16", 4, 5, 0.0125, 0xfedcba9876543210, 450.5};
+  trial.setting = {96, 3, 0.0125, 0xfedcba9876543210, {"bf16", 4, 5, 450.5}};
   trial.device = "cuda:1";
   trial.outcome = trial::Outcome::timed_out;
   trial.stop_reason = trial::StopReason::time_limit;

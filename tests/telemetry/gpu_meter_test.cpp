@@ -51,7 +51,9 @@ TEST(GpuMeter, OthersMemoryIsNotTheTrials) {
 }
 
 TEST(GpuMeter, WhoIsWhoMayBeUnknown) {
-  for (const auto& running : {std::optional<std::vector<Process>>{}, {{}}, {{{99, 600, 0.8}}}}) {
+  for (const auto& running :
+       {std::optional<std::vector<Process>>(), std::optional(std::vector<Process>()),
+        std::optional(std::vector<Process>{{99, 600, 0.8}})}) {
     MadeGpu gpu;
     gpu.running = running;
     const auto meter = make_gpu_meter(gpu, is_own);
