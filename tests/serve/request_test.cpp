@@ -144,6 +144,7 @@ TEST(Request, LengthsAreNotAmbiguous) {
     EXPECT_EQ(refusal_of(with(std::string("Content-Length: ") + length + "\r\n")), 400) << length;
   EXPECT_TRUE(request_of(with("Content-Length: 1\r\n")).has_body);
   EXPECT_TRUE(request_of(with("Content-Length: 00\r\n")).has_body);
+  EXPECT_TRUE(request_of(with("Content-Length: 99999999999\r\n")).has_body);
   EXPECT_TRUE(request_of(with("Transfer-Encoding: chunked\r\n")).has_body);
   EXPECT_FALSE(request_of(with("Content-Length: 0\r\n")).has_body);
 }

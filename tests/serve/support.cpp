@@ -55,21 +55,15 @@ void FakeSite::end() {
   is_last_ = true;
 }
 
-namespace {
-
-http::Server make_server(http::Site& site, const http::Limits& limits, std::string& host) {
+Running::Running(http::Site& site, const http::Limits& limits) : stop_(eventfd(0, EFD_CLOEXEC)) {
   http::Listener listener = http::listen({});
-  host = listener.host;
-  http::Access allowed(listener.hosts, Running::token);
-  return {std::move(listener), std::move(allowed), site, limits};
+  host_ = listener.host;
+  thread_ =
+      std::thread([&site, limits, stop = stop_.number(), listener = std::move(listener)]() mutable {
+        const http::Access access(listener.hosts, token);
+        http::serve(std::move(listener), access, site, stop, limits);
+      });
 }
-
-}  // namespace
-
-Running::Running(http::Site& site, const http::Limits& limits)
-    : stop_(eventfd(0, EFD_CLOEXEC)),
-      server_(make_server(site, limits, host_)),
-      thread_([this] { server_.run(stop_.number()); }) {}
 
 Running::~Running() {
   eventfd_write(stop_.number(), 1);

@@ -40,7 +40,6 @@ class Running {
  private:
   std::string host_;
   core::Descriptor stop_;
-  http::Server server_;
   std::thread thread_;
 };
 

@@ -39,17 +39,12 @@ void check(const ServeFlags& flags) {
                     core::printable(flags.host)));
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // "name" is the name with our port; behind a tunnel with another port, "name:port".
 void allow(const std::vector<std::string>& asked, http::Listener& listener) {
   const std::string port = listener.host.substr(listener.host.rfind(':'));
   for (const std::string& host : asked) {
     const bool has_port = host.rfind(':') != std::string::npos && !host.ends_with(']');
-    listener.hosts.push_back(lower(has_port ? host : host + port));
+    listener.hosts.push_back(core::lower(has_port ? host : host + port));
   }
 }
 
@@ -96,8 +91,8 @@ int run(const ServeFlags& flags, Output& output) {
   say_where(flags, url, db, empty, output);
   say_tunnel(flags, listener);
   serve::Dashboard dashboard(*store, token);
-  http::Access access(listener.hosts, token);
-  http::Server(std::move(listener), std::move(access), dashboard).run(signals.number());
+  const http::Access access(listener.hosts, token);
+  http::serve(std::move(listener), access, dashboard, signals.number());
   return 128 + signals.received();
 }
 

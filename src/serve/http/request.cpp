@@ -1,48 +1,47 @@
 #include "serve/http/request.h"
 
 #include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <limits>
+
+#include "core/text.h"
 
 namespace sweetspot::serve::http {
 namespace {
 
+namespace beast = boost::beast::http;
+
 constexpr std::string_view line_end = "\r\n", head_end = "\r\n\r\n";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_alphanumeric(char c) { return is_digit(c) || is_lower(c) || is_upper(c); }
-bool is_word(char c) { return is_alphanumeric(c) || c == '-' || c == '_'; }
-bool is_visible(char c) { return c > ' ' && c < 0x7f; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-// RFC 9110's tchar.
-bool is_token(char c) {
-  return is_alphanumeric(c) ||
-         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+bool is_word(char c) {
+  return is_lower(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
+bool is_visible(char c) { return c > ' ' && c < 0x7f; }
 
 bool all(std::string_view text, bool (*is)(char)) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is);
+  return !text.empty() && std::ranges::all_of(text, is);
 }
 
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  for (char& c : copy)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return copy;
-}
+std::string_view std_view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 // Returns the text before the separator; `text` becomes the rest, or empty.
-std::string_view take_until(std::string_view& text, std::string_view separator) {
+std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t end = text.find(separator);
   const std::string_view taken = text.substr(0, end);
-  text = end == std::string_view::npos ? "" : text.substr(end + separator.size());
+  text = end == std::string_view::npos ? "" : text.substr(end + 1);
   return taken;
 }
 
-void read_query(std::string_view text, Request& request) {
-  while (!text.empty()) {
-    std::string_view value = take_until(text, "&");
-    const std::string_view name = take_until(value, "=");
+void read_target(std::string_view target, Request& request) {
+  if (!all(target, is_visible) || target.front() != '/' || target.find('#') != target.npos)
+    throw Refusal{400, "The target has to be a path."};
+  request.path = take_until(target, '?');
+  while (!target.empty()) {
+    std::string_view value = take_until(target, '&');
+    const std::string_view name = take_until(value, '=');
     if (!all(name, is_lower) || !all(value, is_word))
       throw Refusal{400, "The query is not of this server."};
     if (!request.query.emplace(name, value).second)
@@ -50,89 +49,61 @@ void read_query(std::string_view text, Request& request) {
   }
 }
 
-void read_request_line(std::string_view line, Request& request) {
-  const std::string_view method = take_until(line, " "), target = take_until(line, " ");
-  const bool is_version =
-      line.size() == 8 && line.starts_with("HTTP/") && is_digit(line[5]) && line[6] == '.';
-  if (!all(method, is_token) || !all(target, is_visible) || !is_version || !is_digit(line[7]))
-    throw Refusal{400, "The request line is not HTTP."};
-  if (line != "HTTP/1.1" && line != "HTTP/1.0") throw Refusal{505, "This server speaks HTTP/1.1."};
-  if (target.front() != '/' || target.find('#') != std::string_view::npos)
-    throw Refusal{400, "The target has to be a path."};
-  request.method = method;
-  std::string_view query = target;
-  request.path = take_until(query, "?");
-  read_query(query, request);
+void read_fields(const beast::fields& fields, Request& request) {
+  const auto count = static_cast<std::size_t>(std::distance(fields.begin(), fields.end()));
+  if (count > HeadReader::most_fields) throw Refusal{431, "There are too many header fields."};
+  if (fields.count(beast::field::host) != 1)
+    throw Refusal{400, "The Host field is missing, or given twice."};
+  const std::size_t lengths = fields.count(beast::field::content_length);
+  const std::size_t codings = fields.count(beast::field::transfer_encoding);
+  const std::string_view length = std_view(fields[beast::field::content_length]);
+  if (lengths + codings > 1 || length.find(',') != length.npos)
+    throw Refusal{400, "The length is not one number."};
+  request.has_body = codings > 0 || (lengths > 0 && length != "0");
+  request.host = core::lower(std_view(fields[beast::field::host]));
+  request.last_event_id = std_view(fields["Last-Event-ID"]);
+  request.fetch_site = std_view(fields["Sec-Fetch-Site"]);
+  request.fetch_mode = std_view(fields["Sec-Fetch-Mode"]);
 }
 
-class Fields {
- public:
-  explicit Fields(Request& request) : request_(request) {}
-
-  void read(std::string_view line) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || !all(line.substr(0, colon), is_token))
-      throw Refusal{400, "A header field is not HTTP."};
-    std::string_view value = line.substr(colon + 1);
-    while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
-    while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
-    keep(lower(line.substr(0, colon)), value);
+Refusal refusal(beast::error error, std::string_view head) {
+  const std::string_view line = head.substr(0, head.find(line_end));
+  const std::string_view version = line.substr(line.rfind(' ') + 1);
+  switch (error) {
+    case beast::error::bad_version:
+      if (version.size() == 8 && version.starts_with("HTTP/"))
+        return {505, "This server speaks HTTP/1.1."};
+      [[fallthrough]];
+    case beast::error::bad_method:
+    case beast::error::bad_target:
+      return {400, "The request line is not HTTP."};
+    case beast::error::bad_content_length:
+    case beast::error::bad_transfer_encoding:
+      return {400, "The length is not one number."};
+    default:
+      return {400, "A header field is not HTTP."};
   }
-
-  void finish() const {
-    if (!has_host_) throw Refusal{400, "The Host field is missing."};
-    if (has_length_ && is_chunked_) throw Refusal{400, "The length is given in two ways."};
-  }
-
- private:
-  void keep(const std::string& name, std::string_view value) {
-    if (name == "host") {
-      once(has_host_);
-      request_.host = lower(value);
-    } else if (name == "content-length") {
-      once(has_length_);
-      if (!all(value, is_digit)) throw Refusal{400, "The length is no number."};
-      request_.has_body |= value != "0";
-    } else if (name == "transfer-encoding") {
-      once(is_chunked_);
-      request_.has_body = true;
-    } else if (name == "last-event-id") {
-      request_.last_event_id = value;
-    } else if (name == "sec-fetch-site") {
-      request_.fetch_site = value;
-    } else if (name == "sec-fetch-mode") {
-      request_.fetch_mode = value;
-    }
-  }
-
-  static void once(bool& seen) {
-    if (seen) throw Refusal{400, "A header field is given twice."};
-    seen = true;
-  }
-
-  Request& request_;
-  bool has_host_ = false, has_length_ = false, is_chunked_ = false;
-};
+}
 
 Request parse(std::string_view head) {
+  beast::request_parser<beast::empty_body> parser;
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // Access refuses any
+  boost::beast::error_code error;
+  parser.put(boost::asio::buffer(head), error);
+  if (error) throw refusal(static_cast<beast::error>(error.value()), head);
   Request request;
-  read_request_line(take_until(head, line_end), request);
-  Fields fields(request);
-  std::size_t count = 0;
-  for (std::string_view line; !(line = take_until(head, line_end)).empty();) {
-    if (++count > HeadReader::most_fields) throw Refusal{431, "There are too many header fields."};
-    fields.read(line);
-  }
-  fields.finish();
+  request.method = std_view(parser.get().method_string());
+  read_target(std_view(parser.get().target()), request);
+  read_fields(parser.get(), request);
   return request;
 }
 
-bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f; }
-
-// Lines must end in CR LF, and these must not occur elsewhere.
+// Stricter than Beast: lines must end in CR LF, these must not occur elsewhere, and no line
+// continues the one before it.
 bool is_well_formed(char previous, char c) {
-  if (c == '\n') return previous == '\r';
-  return previous != '\r' && (c == '\r' || !is_control(c));
+  if (previous == '\r' || c == '\n') return previous == '\r' && c == '\n';
+  if (previous == '\n' && (c == ' ' || c == '\t')) return false;
+  return c == '\r' || c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != 0x7f);
 }
 
 }  // namespace

@@ -3,45 +3,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <boost/beast/http/status.hpp>
 #include <functional>
 
 namespace sweetspot::serve::http {
-namespace {
-
-std::string_view reason(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 204:
-      return "No Content";
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 421:
-      return "Misdirected Request";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Internal Server Error";
-  }
-}
-
-}  // namespace
 
 Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
@@ -53,6 +18,7 @@ Response sentence(int status, std::string_view text) {
 }
 
 std::string head_of(const Response& response) {
+  const auto status = static_cast<boost::beast::http::status>(response.status);
   std::string head = fmt::format(
       "HTTP/1.1 {} {}\r\n"
       "Date: {:%a, %d %b %Y %H:%M:%S} GMT\r\n"
@@ -64,7 +30,8 @@ std::string head_of(const Response& response) {
       "Referrer-Policy: no-referrer\r\n"
       "X-Content-Type-Options: nosniff\r\n"
       "X-Frame-Options: DENY\r\n",
-      response.status, reason(response.status), fmt::gmtime(std::time(nullptr)), response.policy);
+      response.status, obsolete_reason(status).to_string(), fmt::gmtime(std::time(nullptr)),
+      response.policy);
   if (response.status == 405) head += "Allow: GET, HEAD\r\n";
   if (response.topic)
     head += "Content-Type: text/event-stream\r\n";

@@ -1,8 +1,7 @@
 #pragma once
-#include <unordered_map>
+#include <chrono>
 
 #include "serve/http/access_token.h"
-#include "serve/http/connection.h"
 #include "serve/http/listener.h"
 #include "serve/http/request.h"
 #include "serve/http/response.h"
@@ -23,6 +22,16 @@ class Site {
 // The response to a request: an error, or the site's answer.
 Response answer(const Heard& heard, const Access& access, Site& site);
 
+using Milliseconds = std::chrono::milliseconds;
+
+// How long a client may take; its memory is bounded elsewhere.
+struct Patience {
+  Milliseconds head{10'000};       // from the connection to the end of the request
+  Milliseconds drain{60'000};      // to take one response, or one event
+  Milliseconds farewell{2'000};    // to close after the response
+  Milliseconds heartbeat{15'000};  // an idle stream sends a comment
+};
+
 struct Limits {
   std::size_t connections = 512;  // beyond it, the longest idle one is closed
   std::size_t streams = 100;      // beyond it, a new one must retry later
@@ -30,40 +39,10 @@ struct Limits {
   Milliseconds refresh{250};  // the site is polled at most this often
 };
 
-// One thread, one epoll, no waiting for any client: a thousand idle ones cost a thousand
-// descriptors for ten seconds, and no thread.
-class Server {
- public:
-  Server(Listener listener, Access access, Site& site, const Limits& limits = {});
-
-  // Until `stop` is readable. MachineError on a fatal system error.
-  void run(int stop);
-
- private:
-  using Id = std::uint64_t;
-  using Connections = std::unordered_map<Id, Connection>;
-
-  void watch(int descriptor, Id id, std::uint32_t events, int operation);
-  void accept();
-  bool make_room();
-  void serve(Id id, std::uint32_t events);
-  void hear(Connection& connection);
-  void begin_stream(Connection& connection, const Request& request);
-  void expire();
-  void refresh();
-  void settle(Connections::iterator connection);
-  std::size_t streams() const;
-  int wait_milliseconds() const;
-
-  Listener listener_;
-  Access access_;
-  Site& site_;
-  Limits limits_;
-  core::Descriptor epoll_;
-  Connections connections_;
-  Id next_id_;
-  Clock::time_point next_refresh_{}, accept_again_{};
-  bool is_accepting_ = true;
-};
+// Answers until `stop` is readable, in this thread and without waiting for any client: a thousand
+// idle ones cost a thousand descriptors for ten seconds, and no thread. MachineError on a fatal
+// system error.
+void serve(Listener listener, const Access& access, Site& site, int stop,
+           const Limits& limits = {});
 
 }  // namespace sweetspot::serve::http
