@@ -3,13 +3,12 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "core/units.h"
 
 namespace sweetspot::data {
 
-// A stream of bytes: those of a raw file unchanged, those of a gzip file inflated.
+// A file's bytes: those of a raw one unchanged, those of a gzip one inflated.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -19,10 +18,8 @@ class ByteStream {
   virtual core::Bytes known_left() const { return 0; }
 };
 
-// Both detect gzip by the first two bytes. Inflating rejects corrupt data and expansion that no
-// image set reaches (a gzip bomb), with an InputError that names the source.
-std::unique_ptr<ByteStream> open_stream(std::span<const std::uint8_t> bytes,  // outlive the stream
-                                        std::string_view source);
+// Detects gzip by the first two bytes. Inflating rejects corrupt data and expansion that no image
+// set reaches (a gzip bomb), with an InputError that names the file.
 std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& file);
 
 }  // namespace sweetspot::data

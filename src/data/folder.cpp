@@ -84,8 +84,8 @@ fs::path find_file(const fs::path& folder, const std::vector<std::string>& names
 Samples read_half(const fs::path& folder, const std::vector<std::string>& names, Half half) {
   const fs::path image_file = find_file(folder, names, half, "images");
   const fs::path label_file = find_file(folder, names, half, "labels");
-  Idx images = read_idx_file(image_file);
-  const Idx labels = read_idx_file(label_file);
+  Idx images = read_idx(image_file);
+  const Idx labels = read_idx(label_file);
   const std::string image_name = core::printable(image_file.string());
   const std::string label_name = core::printable(label_file.string());
   if (images.shape.size() < 3)

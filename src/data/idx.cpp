@@ -95,11 +95,7 @@ class IdxReader {
 
 }  // namespace
 
-Idx read_idx(std::span<const std::uint8_t> bytes, std::string_view source) {
-  return IdxReader(*open_stream(bytes, source), source).read();
-}
-
-Idx read_idx_file(const std::filesystem::path& path) try {
+Idx read_idx(const std::filesystem::path& path) try {
   return IdxReader(*open_stream(path), path.string()).read();
 } catch (const std::bad_alloc&) {
   throw core::OutOfMemory(

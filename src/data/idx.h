@@ -1,8 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <span>
-#include <string_view>
 #include <vector>
 
 namespace sweetspot::data {
@@ -13,11 +11,9 @@ struct Idx {
   std::vector<std::uint8_t> bytes;
 };
 
-// Reads IDX, raw or gzip, from memory. Whatever the header claims, it allocates no more than a
-// small multiple of the actual bytes. InputError names `source` and the problem.
-Idx read_idx(std::span<const std::uint8_t> bytes, std::string_view source);
-
-// The same from a file. MachineError if the machine has no memory for it.
-Idx read_idx_file(const std::filesystem::path& path);
+// Reads IDX, raw or gzip. Whatever the header claims, it allocates no more than a small multiple of
+// the actual bytes. InputError names the file and the problem; MachineError if the machine has no
+// memory for it.
+Idx read_idx(const std::filesystem::path& path);
 
 }  // namespace sweetspot::data
