@@ -144,7 +144,7 @@ TEST(Idx, NamesRawFilesOfAnotherSize) {
   EXPECT_WORDS(refusal(bytes));
   bytes.insert(bytes.end(), 2, 0);
   EXPECT_WORDS(refusal(bytes));
-  EXPECT_WORDS(refusal({}));
+  EXPECT_WORDS(refusal(Bytes()));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string head_of(const Response& response) {
       "Referrer-Policy: no-referrer\r\n"
       "X-Content-Type-Options: nosniff\r\n"
       "X-Frame-Options: DENY\r\n",
-      response.status, obsolete_reason(status).to_string(), fmt::gmtime(std::time(nullptr)),
+      response.status, std::string(obsolete_reason(status)), fmt::gmtime(std::time(nullptr)),
       response.policy);
   if (response.status == 405) head += "Allow: GET, HEAD\r\n";
   if (response.topic)
