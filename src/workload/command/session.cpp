@@ -28,7 +28,7 @@ std::string failed_without_a_step(const std::string& what, const std::string& la
 }
 
 // What was measured so far may be enough: the caller knows. Fewer steps never are.
-Ended out_of_time(const Evidence& evidence) {
+Ended out_of_time(const ProgramEnd& evidence) {
   constexpr std::int64_t fewest = 4;  // one to warm up, and three
   return {evidence.steps >= fewest ? Outcome::ok : Outcome::cancelled,
           evidence.steps > 0 ? "the budget ended before it was measured" : cut_off(evidence),
@@ -37,8 +37,8 @@ Ended out_of_time(const Evidence& evidence) {
 
 }  // namespace
 
-CommandSession::CommandSession(Trials& trials, const trial::Setting& setting)
-    : trials_(trials), setting_(setting) {}
+CommandSession::CommandSession(Programs& programs, const trial::Setting& setting)
+    : programs_(programs), setting_(setting) {}
 
 CommandSession::~CommandSession() {
   try {
@@ -49,7 +49,7 @@ CommandSession::~CommandSession() {
 
 void CommandSession::start(const Until& until) {
   ending_.reset();
-  program_ = trials_.start(setting_, until);
+  program_ = programs_.start(setting_, until);
   kept_before_ = program_->was_kept();
   const auto memory = kept_before_ ? program_->memory() : std::nullopt;
   host_peak_before_ = memory ? memory->peak : 0;
@@ -92,7 +92,7 @@ void CommandSession::judge_while_it_runs(const Until& until) {
   if (program_->asks()) answer();
   if (program_->client_gone()) judge_without_a_client();
   if (steps_ == 0 && !program_->client_tells()) judge_what_it_prints(until);
-  const core::Seconds timeout = trials_.options().timeout;
+  const core::Seconds timeout = programs_.options().timeout;
   if (monotonic_seconds() - program_->last_sign_at() > timeout.count())
     throw timed_out(evidence(), timeout);
 }
@@ -103,10 +103,10 @@ void CommandSession::judge_what_it_prints(const Until& until) {
   const double now = monotonic_seconds();
   if (until.waiting && now >= next_told_at_) {
     next_told_at_ = now + telling_interval_seconds;
-    const std::string last_line = trials_.secrets().redact(program_->last_line());
+    const std::string last_line = programs_.secrets().redact(program_->last_line());
     until.waiting({now - program_->started_at(), program_->findings().lines, last_line});
   }
-  const Options& options = trials_.options();
+  const Options& options = programs_.options();
   if (whole_runs_ || options.samples_per_run || now < next_judged_at_) return;
   next_judged_at_ = now + judging_interval_seconds;
   const output::Suggestion::Kind kind = program_->suggestion().kind;
@@ -114,11 +114,11 @@ void CommandSession::judge_what_it_prints(const Until& until) {
   if (until.deadline)
     time = until.deadline->time_since_epoch() - core::Seconds(program_->started_at());
   if (!prints_in_vain(program_->talking_seconds(), kind, options.timeout, time)) return;
-  const Evidence known = evidence();
+  const ProgramEnd known = evidence();
   if (known.findings.memory_evidence) return;  // its end will show
-  if (kind != output::Suggestion::Kind::paste_regex && trials_.try_terminal()) {
+  if (kind != output::Suggestion::Kind::paste_regex && programs_.try_terminal()) {
     end_process();
-    trials_.conclude(setting_, until);
+    programs_.conclude(setting_, until);
     start(until);
     return;
   }
@@ -137,10 +137,10 @@ void CommandSession::answer() {
     const std::string figures = message.in_short();
     throw Ended(
         failed->outcome,
-        (figures.empty() ? trials_.secrets().redact(failed->reason) : figures) + left_behind());
+        (figures.empty() ? programs_.secrets().redact(failed->reason) : figures) + left_behind());
   }
   if (steps_ > 0) throw Ended(Outcome::ok, "it went on to the next setting by itself");
-  const Evidence now = evidence();
+  const ProgramEnd now = evidence();
   if (now.findings.memory_evidence) throw lacked_memory(now);
   throw Ended(Outcome::crashed,
               failed_without_a_step("it asked for the next setting", now.last_output));
@@ -155,14 +155,14 @@ std::string CommandSession::left_behind() const {
 }
 
 bool CommandSession::must_start_anew() const {
-  return program_->failed() && program_->failed()->kept > 0 && !trials_.options().caller;
+  return program_->failed() && program_->failed()->kept > 0 && !programs_.options().caller;
 }
 
 // Usually the process is about to end, and its exit status says more.
 void CommandSession::judge_without_a_client() {
   const double now = monotonic_seconds();
   if (!client_gone_at_) client_gone_at_ = now;
-  if (now - *client_gone_at_ < trials_.options().grace.count()) return;
+  if (now - *client_gone_at_ < programs_.options().grace.count()) return;
   if (steps_ > 0) throw Ended(Outcome::ok, "its client went away");
   throw Ended(Outcome::crashed,
               failed_without_a_step("its client went away", evidence().last_output));
@@ -171,18 +171,18 @@ void CommandSession::judge_without_a_client() {
 std::optional<trial::Step> CommandSession::judge_its_end(const Until& until) {
   end_process();
   // Whoever ends us may have ended it too: that is no verdict on the setting.
-  if (until.told_to_give_up() || trials_.options().caller) throw stopped();
-  const Evidence known = evidence();
+  if (until.told_to_give_up() || programs_.options().caller) throw stopped();
+  const ProgramEnd known = evidence();
   const bool proper = ending_->exit_code == 0 && !known.findings.memory_evidence;
-  if (proper && (whole_runs_ || (steps_ == 0 && trials_.options().samples_per_run)))
+  if (proper && (whole_runs_ || (steps_ == 0 && programs_.options().samples_per_run)))
     return whole_run(until);
   if (proper && steps_ == 0 && !program_->client_tells()) {
-    if (trials_.try_terminal()) {
-      trials_.conclude(setting_, until);
+    if (programs_.try_terminal()) {
+      programs_.conclude(setting_, until);
       start(until);
       return std::nullopt;
     }
-    trials_.terminal_was_no_help();
+    programs_.terminal_was_no_help();
   }
   throw verdict(known);
 }
@@ -192,7 +192,7 @@ trial::Step CommandSession::whole_run(const Until& until) {
   account_.step_source = "whole runs";  // including the start-up of each
   trial::Step step;
   step.seconds = program_->ended_at() - program_->started_at();
-  step.samples = *trials_.options().samples_per_run;
+  step.samples = *programs_.options().samples_per_run;
   if (step.samples > setting_.batch) {
     // A step is whole updates: the time of the remainder is subtracted in proportion.
     step.updates = step.samples / setting_.batch;
@@ -201,7 +201,7 @@ trial::Step CommandSession::whole_run(const Until& until) {
     step.samples = whole;
   }
   program_.reset();  // the next step is the next run
-  trials_.conclude(setting_, until);
+  programs_.conclude(setting_, until);
   return step;
 }
 
@@ -241,7 +241,7 @@ std::optional<core::Bytes> CommandSession::memory_margin() const {
 
 Account CommandSession::close() {
   if (std::exchange(closed_, true) || !program_) return account_;
-  const bool may_go_on = !failed_ || trials_.options().caller;  // which is not ours to end
+  const bool may_go_on = !failed_ || programs_.options().caller;  // which is not ours to end
   const bool keep = !must_start_anew() &&
                     (program_->asks() || (may_go_on && program_->is_session() && bring_to_ask()));
   if (!keep) end_process();
@@ -250,24 +250,24 @@ Account CommandSession::close() {
     account_.device = trial::device_of(account_.gpus);
   else if (account_.device.empty() && !failed_)
     account_.device = "cpu";
-  if (!account_.device.empty()) trials_.note_device(account_.device);
+  if (!account_.device.empty()) programs_.note_device(account_.device);
   if (!whole_runs_) {
     account_.start_up_seconds = program_->start_up_seconds();
     account_.step_source = program_->step_source();
     if (const std::string note = regex_note(program_->findings()); !note.empty())
       account_.note = note;
-    if (account_.note.empty() && libraries_seen(trials_.options()).empty())
-      for (const Library& seen : libraries_in_output(program_->first_output(), trials_.options()))
+    if (account_.note.empty() && libraries_seen(programs_.options()).empty())
+      for (const Library& seen : libraries_in_output(program_->first_output(), programs_.options()))
         account_.note = suggestion(seen);
     account_.steps_total = program_->steps_total();
     account_.losses = program_->losses();
     account_.noise_scale = program_->noise_scale();
     account_.samples_per_step = program_->samples_per_step();
     account_.sample_stride = program_->sample_stride();
-    account_.last_output = trials_.secrets().redact(program_->last_of_both());
+    account_.last_output = programs_.secrets().redact(program_->last_of_both());
     // A session that survives its failure prints nothing about it.
     if (const auto& failed = program_->failed()) {
-      const std::string reason = trials_.secrets().redact(failed->reason);
+      const std::string reason = programs_.secrets().redact(failed->reason);
       if (account_.last_output.find(reason) == std::string::npos)
         account_.last_output += (account_.last_output.empty() ? "" : "\n") + reason;
     }
@@ -276,10 +276,10 @@ Account CommandSession::close() {
     account_.inputs_vary = is_on_device() && course_.rises_in_jumps();
   }
   if (keep)
-    trials_.keep(std::move(program_));
+    programs_.keep(std::move(program_));
   else
     program_.reset();
-  trials_.conclude(setting_, {*stop_});
+  programs_.conclude(setting_, {*stop_});
   return account_;
 }
 
@@ -287,10 +287,10 @@ Account CommandSession::close() {
 bool CommandSession::bring_to_ask() {
   if (!program_->say_enough()) return false;
   const double deadline =
-      monotonic_seconds() + trials_.options().grace.count() + 2 * longest_step_seconds_;
+      monotonic_seconds() + programs_.options().grace.count() + 2 * longest_step_seconds_;
   while (!program_->asks()) {
     if (program_->ended() || program_->client_gone() || Until{*stop_}.told_to_give_up() ||
-        (monotonic_seconds() > deadline && !trials_.options().caller))
+        (monotonic_seconds() > deadline && !programs_.options().caller))
       return false;
     program_->wait(look_up_seconds);
   }
@@ -299,7 +299,7 @@ bool CommandSession::bring_to_ask() {
 
 void CommandSession::end_process() {
   if (ending_) return;
-  ending_ = program_->end(trials_.options().grace);
+  ending_ = program_->end(programs_.options().grace);
   if (!kept_before_) account_.cpu_seconds = account_.cpu_seconds.value_or(0) + ending_->cpu_seconds;
   tell_memory();
 }
@@ -349,7 +349,7 @@ GpuAccount CommandSession::tell_gpus() {
   const std::vector<gpu::Use> uses = program_->gpu_watch()->uses();
   if (uses.empty()) return {};
   GpuAccount found = gpu_account(uses, program_->gpu_watch()->preallocator(), setting_.batch,
-                                 trials_.gpu_history());
+                                 programs_.gpu_history());
   gpu::add_run(found.gpus, account_.gpus);  // in addition to earlier runs of this trial
   const auto& client = program_->device_memory();
   const bool client_knows = client && client->peak > 0;
@@ -392,9 +392,9 @@ void CommandSession::tell_lack() {
     account_.memory_capacity = std::min(account_.memory_capacity.value_or(*capacity), *capacity);
 }
 
-Evidence CommandSession::evidence() const {
-  const Secrets& secrets = trials_.secrets();
-  Evidence known;
+ProgramEnd CommandSession::evidence() const {
+  const Secrets& secrets = programs_.secrets();
+  ProgramEnd known;
   if (ending_) known.ending = *ending_;
   known.findings = program_->findings();
   for (auto* line : {&known.findings.changed_batch, &known.findings.memory_evidence})

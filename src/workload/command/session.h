@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "workload/command/program_process.h"
-#include "workload/command/program_trials.h"
+#include "workload/command/program.h"
+#include "workload/command/programs.h"
 #include "workload/command/verdict.h"
 #include "workload/memory_growth.h"
 #include "workload/workload.h"
@@ -14,7 +14,7 @@ namespace sweetspot::workload::command {
 // One trial of the program. Must not outlive the trials it belongs to.
 class CommandSession final : public Session {
  public:
-  CommandSession(Trials& trials, const trial::Setting& setting);
+  CommandSession(Programs& programs, const trial::Setting& setting);
   ~CommandSession() override;
 
   // The first step starts the program.
@@ -48,9 +48,9 @@ class CommandSession final : public Session {
   std::optional<core::Bytes> memory_margin() const;
   void note_lack();
   void tell_lack();
-  Evidence evidence() const;
+  ProgramEnd evidence() const;
 
-  Trials& trials_;
+  Programs& programs_;
   trial::Setting setting_;
   std::unique_ptr<Program> program_;
   std::optional<process::Ending> ending_;  // of the process, once it has ended

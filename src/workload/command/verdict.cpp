@@ -140,7 +140,7 @@ constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
 // The first one is warm-up, and an interval needs two.
 constexpr std::int64_t fewest_steps = 3;
 
-std::string way_out(const Evidence& evidence) {
+std::string way_out(const ProgramEnd& evidence) {
   const std::string gave_up = regex_note(evidence.findings);
   return gave_up.empty() ? how_to_show_steps(evidence.suggestion) : gave_up;
 }
@@ -154,13 +154,13 @@ bool was_told_to_stop(const process::Ending& ending) {
   return ending.signal == SIGTERM || ending.signal == SIGINT || ending.signal == SIGHUP;
 }
 
-std::string bad_lines_note(const Evidence& evidence) {
+std::string bad_lines_note(const ProgramEnd& evidence) {
   if (evidence.bad_client_lines == 0) return "";
   return fmt::format(" ({} lines of its client could not be used)", evidence.bad_client_lines);
 }
 
 // It ended normally: a lack of information is not a crash.
-Ended without_enough_steps(const Evidence& evidence) {
+Ended without_enough_steps(const ProgramEnd& evidence) {
   const std::string seen =
       evidence.steps == 0
           ? "made no step that could be seen"
@@ -172,12 +172,12 @@ Ended without_enough_steps(const Evidence& evidence) {
 
 }  // namespace
 
-Ended lacked_memory(const Evidence& evidence) {
+Ended lacked_memory(const ProgramEnd& evidence) {
   const std::string figures = evidence.findings.memory_message.in_short();
   return {Outcome::out_of_memory, figures.empty() ? *evidence.findings.memory_evidence : figures};
 }
 
-Ended verdict(const Evidence& evidence) {
+Ended verdict(const ProgramEnd& evidence) {
   const process::Ending& ending = evidence.ending;
   if (evidence.findings.memory_evidence) return lacked_memory(evidence);
   if (ending.exit_code == 0)
@@ -190,7 +190,7 @@ Ended verdict(const Evidence& evidence) {
   return {was_told_to_stop(ending) ? Outcome::killed : Outcome::crashed, reason};
 }
 
-Ended unrecognised(const Evidence& evidence, core::Seconds after) {
+Ended unrecognised(const ProgramEnd& evidence, core::Seconds after) {
   return {Outcome::refused,
           fmt::format("no step was recognised in {} lines over {}{}; {}",
                       core::format_count(static_cast<double>(evidence.findings.lines)),
@@ -208,14 +208,14 @@ bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
   return static_cast<double>(talking_seconds) >= std::max(patience, least_seconds);
 }
 
-std::string cut_off(const Evidence& evidence) {
+std::string cut_off(const ProgramEnd& evidence) {
   if (evidence.findings.lines == 0) return "the budget ended before it had printed anything";
   return fmt::format("the budget ended before a step was recognised in {} lines; {}",
                      core::format_count(static_cast<double>(evidence.findings.lines)),
                      way_out(evidence));
 }
 
-Ended timed_out(const Evidence& evidence, core::Seconds timeout) {
+Ended timed_out(const ProgramEnd& evidence, core::Seconds timeout) {
   if (evidence.findings.memory_evidence) return lacked_memory(evidence);
   const std::string waited = core::format_duration(timeout);
   if (evidence.steps > 0)

@@ -25,7 +25,7 @@ std::string telling_line(std::string_view last_output);
 std::string how_to_show_steps(const output::Suggestion& suggestion);
 
 // What is known of a program that made its last step.
-struct Evidence {
+struct ProgramEnd {
   process::Ending ending;
   output::Findings findings;
   std::string last_output;        // without secrets
@@ -34,21 +34,21 @@ struct Evidence {
 };
 
 // It ran out of memory, and its output shows it: the reason, in short.
-Ended lacked_memory(const Evidence& evidence);
+Ended lacked_memory(const ProgramEnd& evidence);
 
 // Why it ended. Only evidence makes it out of memory: a lone SIGKILL may have come from anyone.
-Ended verdict(const Evidence& evidence);
+Ended verdict(const ProgramEnd& evidence);
 
 // It keeps printing without a recognised step: waiting for its end would not help.
-Ended unrecognised(const Evidence& evidence, core::Seconds after);
+Ended unrecognised(const ProgramEnd& evidence, core::Seconds after);
 // Whether to conclude that, for a program that has printed for this long.
 bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
                     core::Seconds timeout, std::optional<core::Seconds> budget);
 // What the budget's end cut off before its first step.
-std::string cut_off(const Evidence& evidence);
+std::string cut_off(const ProgramEnd& evidence);
 
 // It still runs, and has made no step for too long.
-Ended timed_out(const Evidence& evidence, core::Seconds timeout);
+Ended timed_out(const ProgramEnd& evidence, core::Seconds timeout);
 
 // A sentence if --steps-regex was given up, or empty: nothing after that was counted.
 std::string regex_note(const output::Findings& findings);

@@ -4,39 +4,39 @@
 
 #include "core/error.h"
 #include "workload/command/options.h"
-#include "workload/command/program_trials.h"
+#include "workload/command/programs.h"
 #include "workload/command/session.h"
 
 namespace sweetspot::workload::command {
 
 CommandWorkload::CommandWorkload(Options options)
-    : trials_(std::make_unique<Trials>(std::move(options))) {}
+    : programs_(std::make_unique<Programs>(std::move(options))) {}
 
 CommandWorkload::~CommandWorkload() {
   try {
-    trials_->finish({});
+    programs_->finish({});
   } catch (...) {
   }
 }
 
-std::string CommandWorkload::name() const { return title(trials_->options()); }
+std::string CommandWorkload::name() const { return title(programs_->options()); }
 
-std::string CommandWorkload::device() const { return trials_->device(); }
+std::string CommandWorkload::device() const { return programs_->device(); }
 
 About CommandWorkload::about() const {
   About about{.rests_between_steps = false};
-  if (!trials_->options().batch_arrives)
-    about.batch_handover = batch_destinations_words(trials_->options());
+  if (!programs_->options().batch_arrives)
+    about.batch_handover = batch_destinations_words(programs_->options());
   return about;
 }
 
 std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
-  return std::make_unique<CommandSession>(*trials_, setting);
+  return std::make_unique<CommandSession>(*programs_, setting);
 }
 
 std::function<void(const Until&)> CommandWorkload::finish() {
-  trials_->release();
-  return [this](const Until& until) { trials_->finish(until); };
+  programs_->release();
+  return [this](const Until& until) { programs_->finish(until); };
 }
 
 namespace {
@@ -50,20 +50,20 @@ std::optional<double> value_of(const TestResult& told, trial::Target::Metric wan
 
 CommandTraining::CommandTraining(Options options)
     : metric_(options.metric.value_or(trial::Target::Metric::accuracy)),
-      trials_(std::make_unique<Trials>(std::move(options))) {}
+      programs_(std::make_unique<Programs>(std::move(options))) {}
 
 CommandTraining::~CommandTraining() {
   try {
-    trials_->finish({});
+    programs_->finish({});
   } catch (...) {
   }
 }
 
-std::string CommandTraining::device() const { return trials_->device(); }
+std::string CommandTraining::device() const { return programs_->device(); }
 
 Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
                                TrainingObserver& observer, const Until& until) {
-  CommandSession session(*trials_, setting);
+  CommandSession session(*programs_, setting);
   Trained trained;
   trial::Evaluation timed;
   // Steps whose time is unknown took as long as the others.

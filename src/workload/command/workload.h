@@ -7,7 +7,7 @@
 
 namespace sweetspot::workload::command {
 
-class Trials;
+class Programs;
 
 // Any training program, started for each trial, or trained setting after setting if its client
 // opens a session. Its steps come from the client, else from its output, else they are whole runs
@@ -28,7 +28,7 @@ class CommandWorkload final : public Workload {
   std::function<void(const Until&)> finish() override;
 
  private:
-  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<Programs> programs_;
 };
 
 // A training program, run until its reported metrics are enough, or to its own end: it decides how
@@ -45,7 +45,7 @@ class CommandTraining final : public Training {
 
  private:
   trial::Target::Metric metric_;
-  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<Programs> programs_;
 };
 
 }  // namespace sweetspot::workload::command

@@ -1,8 +1,8 @@
+#include "workload/command/client_steps.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "workload/command/client/steps.h"
 
 namespace sweetspot::workload::command::client {
 namespace {

@@ -11,15 +11,15 @@ namespace {
 
 using trial::Outcome;
 
-Evidence exited(int code, std::int64_t steps = 0) {
-  Evidence evidence;
+ProgramEnd exited(int code, std::int64_t steps = 0) {
+  ProgramEnd evidence;
   evidence.ending.exit_code = code;
   evidence.steps = steps;
   return evidence;
 }
 
-Evidence killed_by(int signal) {
-  Evidence evidence;
+ProgramEnd killed_by(int signal) {
+  ProgramEnd evidence;
   evidence.ending.signal = signal;
   return evidence;
 }
@@ -31,7 +31,7 @@ TEST(Verdict, OfAProperEnd) {
   EXPECT_EQ(verdict(exited(0, 1)).outcome, Outcome::refused);
   EXPECT_WORDS(verdict(exited(0, 1)).what());
   EXPECT_WORDS(verdict(exited(0, 2)).what());
-  Evidence talked = exited(0);
+  ProgramEnd talked = exited(0);
   talked.bad_client_lines = 7;
   EXPECT_WORDS(verdict(talked).what());
 }
@@ -46,16 +46,16 @@ TEST(Verdict, ASignalAloneIsNoWantOfMemory) {
 }
 
 TEST(Verdict, OfWantOfMemoryNeedsEvidence) {
-  Evidence oom = killed_by(SIGKILL);
+  ProgramEnd oom = killed_by(SIGKILL);
   oom.ending.oom_killed = true;
   EXPECT_EQ(verdict(oom).outcome, Outcome::out_of_memory);
-  for (Evidence said : {exited(1), exited(0), exited(0, 9), killed_by(SIGABRT)}) {
+  for (ProgramEnd said : {exited(1), exited(0), exited(0, 9), killed_by(SIGABRT)}) {
     said.findings.memory_evidence = "std::bad_alloc";
     EXPECT_EQ(verdict(said).outcome, Outcome::out_of_memory);
     EXPECT_STREQ(verdict(said).what(), "std::bad_alloc");
   }
   // The killed process may be another one of the tree, and the program may survive it.
-  Evidence coped = exited(0, 9);
+  ProgramEnd coped = exited(0, 9);
   coped.ending.oom_killed = true;
   EXPECT_EQ(verdict(coped).outcome, Outcome::ok);
 }
@@ -63,20 +63,20 @@ TEST(Verdict, OfWantOfMemoryNeedsEvidence) {
 TEST(Verdict, OfAHangSaysForHowLong) {
   EXPECT_WORDS(timed_out(exited(0), core::Seconds(120)).what());
   EXPECT_WORDS(timed_out(exited(0, 1), core::Seconds(2)).what());
-  Evidence stuck = exited(0, 1);
+  ProgramEnd stuck = exited(0, 1);
   stuck.findings.memory_evidence = "CUDA out of memory";
   EXPECT_EQ(timed_out(stuck, core::Seconds(2)).outcome, Outcome::out_of_memory);
 }
 
 TEST(Verdict, TellsOfAnExpressionThatWasGivenUp) {
-  Evidence evidence = exited(0, 1);
+  ProgramEnd evidence = exited(0, 1);
   EXPECT_EQ(regex_note(evidence.findings), "");
   evidence.findings.regex_gave_up = true;
   EXPECT_WORDS(timed_out(evidence, core::Seconds(2)).what());
 }
 
 TEST(Verdict, OffersTheExpressionThatReadsItsLines) {
-  Evidence evidence = exited(0);
+  ProgramEnd evidence = exited(0);
   evidence.suggestion = {output::Suggestion::Kind::paste_regex, "tick=(\\d+)", {340, 360}};
   for (const Ended& ended : {verdict(evidence), unrecognised(evidence, core::Seconds(10)),
                              timed_out(evidence, core::Seconds(10))})

@@ -1,4 +1,4 @@
-#include "workload/command/client/steps.h"
+#include "workload/command/client_steps.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "workload/command/program_process.h"
+#include "workload/command/program.h"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
 
 #include "workload/command/gpu/watch.h"
 #include "workload/command/options.h"
-#include "workload/command/program_process.h"
+#include "workload/command/program.h"
 #include "workload/command/redact.h"
 #include "workload/command/workspace.h"
 
@@ -14,9 +14,9 @@ namespace sweetspot::workload::command {
 
 // What outlives a trial: the options, the process of a session between two settings, and what
 // earlier trials showed.
-class Trials {
+class Programs {
  public:
-  explicit Trials(Options options);
+  explicit Programs(Options options);
 
   const Options& options() const { return options_; }
   const Secrets& secrets() const { return secrets_; }

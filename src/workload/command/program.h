@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "workload/command/client/server.h"
-#include "workload/command/client/steps.h"
+#include "workload/command/client_steps.h"
 #include "workload/command/gpu/watch.h"
 #include "workload/command/options.h"
 #include "workload/command/output/loss.h"

@@ -1,4 +1,4 @@
-#include "workload/command/program_trials.h"
+#include "workload/command/programs.h"
 
 #include <utility>
 
@@ -10,7 +10,7 @@
 
 namespace sweetspot::workload::command {
 
-Trials::Trials(Options options)
+Programs::Programs(Options options)
     : options_((check(options), std::move(options))),
       secrets_(options_),
       terminal_(options_.terminal == Terminal::yes) {
@@ -22,7 +22,7 @@ Trials::Trials(Options options)
   if (!options_.caller) check_program_file(options_);
 }
 
-std::unique_ptr<Program> Trials::start(const trial::Setting& setting, const Until& until) {
+std::unique_ptr<Program> Programs::start(const trial::Setting& setting, const Until& until) {
   if (failed_conclude_) throw Ended(trial::Outcome::crashed, *failed_conclude_);
   if (kept_) {
     kept_->wait(0);
@@ -48,7 +48,7 @@ std::unique_ptr<Program> Trials::start(const trial::Setting& setting, const Unti
                                    host_memory_limit());
 }
 
-std::optional<core::Bytes> Trials::host_memory_limit() const {
+std::optional<core::Bytes> Programs::host_memory_limit() const {
   const auto& limit = options_.memory_limit;
   const auto& without_gpu = options_.memory_limit_without_gpu;
   if (!without_gpu) return limit;
@@ -58,35 +58,35 @@ std::optional<core::Bytes> Trials::host_memory_limit() const {
   return limit ? std::min(*limit, *without_gpu) : *without_gpu;
 }
 
-std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::string& hook,
-                                                  const trial::Setting& setting,
-                                                  const std::function<bool()>& give_up) {
+std::optional<std::string> Programs::run_trial_hook(const char* flag, const std::string& hook,
+                                                    const trial::Setting& setting,
+                                                    const std::function<bool()>& give_up) {
   const Configs& configs = workspace_->configs();
   const trial::Setting given = handed(options_, setting);
   return run_hook(flag, expand(hook, given, configs), trial_environment(options_, given, configs),
                   options_, secrets_, give_up, workspace_.get());
 }
 
-void Trials::conclude(const trial::Setting& setting, const Until& until) {
+void Programs::conclude(const trial::Setting& setting, const Until& until) {
   if (options_.conclude && workspace_)
     failed_conclude_ = run_trial_hook("--conclude", *options_.conclude, setting,
                                       after_grace(until, options_.grace));
   if (!kept_) workspace_.reset();
 }
 
-bool Trials::try_terminal() {
+bool Programs::try_terminal() {
   if (options_.terminal != Terminal::automatic || std::exchange(tried_terminal_, true))
     return false;
   terminal_ = true;
   return true;
 }
 
-void Trials::release() {
+void Programs::release() {
   // A program that called us gets its answer first.
   if (kept_ && !options_.caller && !released_) released_ = kept_->say_done();
 }
 
-void Trials::finish(const Until& until) {
+void Programs::finish(const Until& until) {
   if (std::exchange(finished_, true)) return;
   end_kept(until);
   workspace_.reset();
@@ -96,7 +96,7 @@ void Trials::finish(const Until& until) {
   if (failed) throw core::InputError(*failed + "; every trial had been run");
 }
 
-void Trials::end_kept(const Until& until) {
+void Programs::end_kept(const Until& until) {
   if (!kept_) return;
   const double deadline = monotonic_seconds() + options_.grace.count();
   if (std::exchange(released_, false) || kept_->say_done())  // it may have something to save
