@@ -25,18 +25,10 @@ void wait(const process::Process& process) {
 
 }  // namespace
 
-std::function<bool()> after_grace(const Until& until, core::Seconds grace) {
-  return [&stop = until.stop, grace, told = std::optional<Clock::time_point>()]() mutable {
-    if (!Until{stop}.told_to_give_up()) return false;
-    if (!told) told = Clock::now();
-    return Clock::now() - *told >= grace;
-  };
-}
-
 std::optional<std::string> run_hook(const char* flag, const std::string& command,
                                     const Environment& environment, const Options& options,
-                                    const Secrets& secrets, const std::function<bool()>& give_up,
-                                    const Workspace* workspace) {
+                                    const Secrets& secrets, const Until& until,
+                                    core::Seconds patience, const Workspace* workspace) {
   process::Launch launch;
   launch.argv = {"/bin/sh", "-c", command};
   launch.environment = environment;
@@ -50,11 +42,13 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
     for (const process::Chunk& chunk : process.take()) output.feed(chunk.bytes, chunk.at_seconds);
   };
   const auto deadline = Clock::now() + options.hook_timeout;
+  std::optional<Clock::time_point> told;
   bool given_up = false;
   while (!process.ended() && !given_up && Clock::now() < deadline) {
     wait(process);
     take();
-    given_up = give_up();
+    if (!told && (until.told_to_give_up() || until.time_is_up())) told = Clock::now();
+    given_up = told && Clock::now() - *told >= patience;
   }
   take();
   const process::Ending ending = process.end(options.grace);

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,15 +9,14 @@
 
 namespace sweetspot::workload::command {
 
-// Runs a user's command through /bin/sh -c to its end, or until `give_up` says so. Returns why it
-// failed, in a sentence that begins with `flag` and has no secrets, or nullopt. Processes it leaves
-// running are ended. It runs in its trial's folder, or without a trial in that of the options.
+// Runs a user's command through /bin/sh -c to its end, or until this long after `until` says so:
+// what cleans up may take as long as a program may to end. Returns why it failed, in a sentence
+// that begins with `flag` and has no secrets, or nullopt. Processes it leaves running are ended. It
+// runs in its trial's folder, or without a trial in that of the options.
 std::optional<std::string> run_hook(const char* flag, const std::string& command,
                                     const Environment& environment, const Options& options,
-                                    const Secrets& secrets, const std::function<bool()>& give_up,
+                                    const Secrets& secrets, const Until& until,
+                                    core::Seconds patience = core::Seconds(0),
                                     const Workspace* workspace = nullptr);
-
-// For cleanup hooks, which run even when told to give up, with the same grace as a program.
-std::function<bool()> after_grace(const Until& until, core::Seconds grace);
 
 }  // namespace sweetspot::workload::command

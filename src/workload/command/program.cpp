@@ -1,21 +1,16 @@
 #include "workload/command/program.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <utility>
 
-#include "workload/command/output/tail.h"
 #include "workload/command/process/calling_program.h"
 #include "workload/command/template.h"
-#include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
 namespace {
-
-constexpr std::size_t kept_lines = 40;  // of a program that failed
 
 process::Launch launch(const Options& options, const trial::Setting& setting, bool terminal,
                        const Workspace& workspace, const std::string& socket,
@@ -32,87 +27,40 @@ process::Launch launch(const Options& options, const trial::Setting& setting, bo
   return launch;
 }
 
-output::Reader reader_of(const Options& options) {
-  output::Reader reader(options.steps_regex);
-  if (options.metric) reader.look_for({*options.metric, options.metric_regex});
-  return reader;
-}
-
-client::Server server_of(const Options& options) {
-  return options.caller ? client::Server(process::Descriptor(*options.caller)) : client::Server();
-}
-
-std::unique_ptr<process::Watched> watched(const Options& options, const trial::Setting& setting,
-                                          bool terminal, const Workspace& workspace,
-                                          const client::Server& server,
-                                          std::optional<core::Bytes> memory_limit) {
-  if (options.caller) return std::make_unique<process::Caller>(server.peer());
-  return std::make_unique<process::Process>(
-      launch(options, setting, terminal, workspace, server.path(), memory_limit));
-}
-
 }  // namespace
 
-double monotonic_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Program::Program(const Options& options, const trial::Setting& setting, bool terminal,
-                 const Workspace& workspace, const gpu::Gpus& gpus,
-                 std::optional<core::Bytes> memory_limit)
+Program::Program(const Options& options, const trial::Setting& setting, const gpu::Gpus& gpus,
+                 process::Descriptor connection)
     : options_(options),
-      batch_(setting.batch),
-      started_at_(monotonic_seconds()),
-      last_sign_at_(started_at_),
-      server_(server_of(options)),
+      started_at_(process::now_seconds()),
+      server_(connection ? client::Server(std::move(connection)) : client::Server()),
       gpu_watch_(std::make_shared<gpu::Watch>(gpus)),
-      process_(watched(options, setting, terminal, workspace, server_, memory_limit)),
-      readers_{reader_of(options), reader_of(options)},
-      counted_(setting, options.ranks_of_batch()),
-      client_steps_(setting.batch, started_at_) {
+      reported_(setting.batch, started_at_, options.gpus.value_or(1)),
+      printed_(options, setting, started_at_) {}
+
+void Program::observe(std::unique_ptr<process::Watched> process) {
+  process_ = std::move(process);
   gpu_watch_->begin(
       {[this](pid_t pid) { return process_->has(pid); }, [this] { return process_->members(); }});
 }
 
-void Program::begin(const trial::Setting& setting) {
-  started_at_ = last_sign_at_;
-  readers_ = {reader_of(options_), reader_of(options_)};
-  counting_.reset();
-  first_count_at_.reset();
-  batch_ = setting.batch;
-  counted_ = Counted(setting, options_.ranks_of_batch());
-  printed_losses_ = client_losses_ = {};
-  results_.clear();
-  noise_ = convergence::NoiseScale();
-  client_updates_ = 0;
-  client_steps_ = client::Steps(setting.batch, started_at_);
-  counted_steps_.clear();
-  talking_seconds_ = 0;
-  device_memory_.reset();
-  epoch_batches_.reset();
-  failed_.reset();
-  own_peak_ = process_->forget_peak();
-  gpu_watch_->begin_setting();
-}
-
 void Program::wait(double most_seconds) {
-  if (ended_) return;
+  if (ended()) return;
   poll(most_seconds);
   // Before reading: what comes after cannot be missed then.
-  const bool over = process_->ended() || (options_.caller && !server_.connected());
+  const bool over = is_over();
   take_output();
   take_messages();
   if (over) {
-    ended_at_ = monotonic_seconds();
+    ended_at_ = process::now_seconds();
     // The rest in pipes and socket; something that outlives the program may write forever.
     constexpr int most_rounds = 64;
     for (int round = 0; round < most_rounds; ++round) {
       const bool output = take_output(), messages = take_messages();
       if (!output && !messages) break;
     }
-    ended_ = true;
   }
-  count();
+  for (const double metric : printed_.count()) keep({{}, {}, metric});
   process_->memory();  // it updates the peak
 }
 
@@ -127,103 +75,31 @@ void Program::poll(double most_seconds) {
 bool Program::take_output() {
   const std::vector<process::Chunk> chunks = process_->take();
   for (const process::Chunk& chunk : chunks) {
-    readers_[chunk.error_stream].feed(chunk.bytes, chunk.at_seconds);
-    last_output_at_ = chunk.at_seconds;
     constexpr std::size_t enough = 32 << 10;
     if (first_output_.size() < enough)
       first_output_.append(chunk.bytes, 0, enough - first_output_.size());
-    last_stream_ = chunk.error_stream;
-    note_talking(chunk);
+    printed_.read(chunk);
   }
   return !chunks.empty();
 }
 
-void Program::note_talking(const process::Chunk& chunk) {
-  const auto second = static_cast<std::int64_t>(chunk.at_seconds);
-  if (second == last_talking_second_ || chunk.bytes.find('\n') == std::string::npos ||
-      is_bar(chunk.bytes))
-    return;
-  last_talking_second_ = second;
-  ++talking_seconds_;
-}
-
 bool Program::take_messages() {
   const std::vector<client::Message> messages = server_.take();
-  const double now = monotonic_seconds();
-  for (const client::Message& message : messages) take(message, now);
+  const double now = process::now_seconds();
+  for (const client::Message& message : messages) {
+    reported_.hear(message, now);
+    if (const auto* hello = std::get_if<client::Hello>(&message))
+      client_ = hello->session ? Client::busy : Client::reports;
+    if (std::holds_alternative<client::Ready>(message) && is_session()) client_ = Client::asks;
+    if (const auto* metric = std::get_if<client::Metric>(&message))
+      keep({metric->accuracy, metric->loss, {}});
+  }
   return !messages.empty();
 }
 
-void Program::take(const client::Message& message, double now) {
-  if (const auto* hello = std::get_if<client::Hello>(&message)) hello_ = *hello;
-  if (std::holds_alternative<client::Ready>(message)) asks_ = is_session();
-  if (const auto* begin = std::get_if<client::Begin>(&message)) {
-    client_steps_.begin(*begin, now);
-    last_sign_at_ = now;
-  }
-  if (const auto* told = std::get_if<client::StepEnd>(&message)) {
-    client::StepEnd step = *told;
-    if (step.samples && is_of_one_rank(step)) *step.samples *= *options_.gpus;
-    client_steps_.step(step, now);
-    client_updates_ += step.updates;
-    if (step.loss) client_losses_.add(client_updates_, *step.loss);
-    last_sign_at_ = now;
-  }
-  if (const auto* memory = std::get_if<client::DeviceMemory>(&message)) {
-    // The largest peaks, and the smallest capacity.
-    client::DeviceMemory most = *memory;
-    if (device_memory_) {
-      if (device_memory_->peak >= most.peak) std::swap(most, *device_memory_);
-      if (const auto& other = device_memory_->allocated)
-        most.allocated = std::max(*other, most.allocated.value_or(0));
-      if (const auto& other = device_memory_->capacity)
-        most.capacity = std::min(*other, most.capacity.value_or(*other));
-    }
-    device_memory_ = most;
-  }
-  if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
-  if (const auto* metric = std::get_if<client::Metric>(&message))
-    keep({metric->accuracy, metric->loss, {}});
-  if (const auto* norms = std::get_if<convergence::GradientNorms>(&message)) noise_.add(*norms);
-  if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
-}
-
-// Whether a client of several processes counted only its own samples.
-bool Program::is_of_one_rank(const client::StepEnd& step) const {
-  const int ranks = options_.gpus.value_or(1);
-  return ranks > 1 && *step.samples * ranks == batch_ * step.updates;
-}
-
-void Program::count() {
-  for (std::size_t stream = 0; stream < readers_.size(); ++stream) {
-    const std::vector<output::Advance> advances = readers_[stream].take();
-    const std::vector<output::LossAt> losses = readers_[stream].take_losses();
-    const std::vector<double> metrics = readers_[stream].take_metrics();
-    if (counting_.value_or(stream) == stream)
-      for (const output::LossAt& each : losses)
-        printed_losses_.add(counted_.updates_at(each.count, readers_[stream].findings().counter),
-                            each.loss);
-    // Two streams may count the same steps: the first that does is used.
-    if (!advances.empty() && counting_.value_or(stream) == stream) count(stream, advances);
-    for (const double value : metrics) keep({{}, {}, value});
-  }
-}
-
-void Program::count(std::size_t stream, const std::vector<output::Advance>& advances) {
-  counting_ = stream;
-  last_sign_at_ = last_output_at_;
-  if (!first_count_at_) {
-    first_count_at_ = last_output_at_;
-    for (const output::Advance& advance : advances) *first_count_at_ -= advance.seconds;
-  }
-  if (const auto step = counted_.add(advances, readers_[stream].findings().counter))
-    counted_steps_.push_back(*step);
-}
-
-void Program::keep(const TestResult& result) {
-  const std::size_t waiting = client_tells() ? client_steps_.waiting() : counted_steps_.size();
-  results_.push_back({taken_ + waiting, result});
-  if (const auto noise = noise_scale()) results_.back().result.noise_scale = noise->mean;
+void Program::keep(TestResult result) {
+  if (const auto noise = reported_.noise_scale()) result.noise_scale = noise->mean;
+  results_.push_back({taken_ + steps().waiting(), result});
 }
 
 std::vector<TestResult> Program::take_results() {
@@ -233,110 +109,110 @@ std::vector<TestResult> Program::take_results() {
   return told;
 }
 
-std::vector<trial::Loss> Program::losses() const {
-  std::vector<trial::Loss> told = client_losses_.losses();
-  return told.empty() ? printed_losses_.losses() : told;
+const StepSource& Program::steps() const {
+  if (client_tells()) return reported_;
+  return printed_;
 }
 
-std::optional<core::Interval> Program::noise_scale() const {
-  const auto estimate = noise_.estimate();
-  return estimate ? estimate->samples : std::nullopt;
-}
-
-std::optional<trial::Step> Program::step() {
-  std::optional<trial::Step> step;
-  if (client_tells()) {
-    step = client_steps_.take();
-  } else if (!counted_steps_.empty()) {
-    step = counted_steps_.front();
-    counted_steps_.pop_front();
-  }
+std::optional<trial::Step> Program::take_step() {
+  const auto step = client_tells() ? reported_.take() : printed_.take();
   taken_ += step.has_value();
   return step;
 }
 
-bool Program::answer(const trial::Setting& setting) {
-  if (!asks_ || !server_.send(client::setting_line(handed(options_, setting)))) return false;
-  asks_ = false;
-  last_sign_at_ = monotonic_seconds();
-  // The first setting began with the process: its start-up is the process's.
-  if (++answers_ > 1) begin(setting);
-  return true;
+double Program::last_sign_at() const {
+  return std::max({answered_at_, reported_.last_sign_at(), printed_.last_sign_at()});
 }
 
 std::optional<double> Program::start_up_seconds() const {
-  const std::optional<double> mark = client_tells() ? client_steps_.first_mark() : first_count_at_;
-  if (!mark) return std::nullopt;
-  return std::max(0.0, *mark - started_at_);
+  const std::optional<double> mark = steps().first_mark();
+  return mark ? std::optional(std::max(0.0, *mark - started_at_)) : std::nullopt;
 }
 
-std::string Program::step_source() const {
-  if (client_tells())
-    return hello_->client.empty() ? "client" : fmt::format("client ({})", hello_->client);
-  return counting_ ? readers_[*counting_].findings().counter.source : "";
+void Program::tell(trial::SessionReport& report) const {
+  steps().tell(report);
+  report.start_up_seconds = start_up_seconds();
+  report.losses = reported_.losses().empty() ? printed_.losses() : reported_.losses();
+  report.noise_scale = reported_.noise_scale();
 }
 
-bool Program::changed_its_batch() const {
-  return readers_[0].findings().changed_batch || readers_[1].findings().changed_batch;
+bool Program::answer(const trial::Setting& setting) {
+  if (!asks() || !server_.send(client::setting_line(handed(options_, setting)))) return false;
+  client_ = Client::busy;
+  answered_at_ = process::now_seconds();
+  // The first setting began with the process: its start-up is the process's.
+  if (++answers_ == 1) return true;
+  started_at_ = answered_at_;
+  reported_.begin_setting(setting.batch, started_at_);
+  printed_ = PrintedSteps(options_, setting, started_at_);
+  results_.clear();
+  const bool forgotten = process_->forget_peak();
+  const auto memory = process_->memory();
+  earlier_peak_ = !forgotten && memory ? std::optional(memory->peak) : std::nullopt;
+  gpu_watch_->begin_setting();
+  return true;
 }
 
-output::Findings Program::findings() const {
-  output::Findings all = readers_[0].findings();
-  const output::Findings& errors = readers_[1].findings();
-  all.lines += errors.lines;
-  all.counter = counting_ ? readers_[*counting_].findings().counter : output::Counter{};
-  if (!all.changed_batch) all.changed_batch = errors.changed_batch;
-  if (!all.memory_evidence)
-    all.memory_evidence = errors.memory_evidence, all.memory_message = errors.memory_message;
-  all.regex_gave_up = all.regex_gave_up || errors.regex_gave_up;
-  return all;
+bool Program::bring_to_ask(std::optional<double> seconds, const Until& until) {
+  if (!server_.send(client::enough_line())) return false;
+  const double now = process::now_seconds();
+  while (!asks()) {
+    const bool too_late = seconds && process::now_seconds() > now + *seconds;
+    if (ended() || client_gone() || until.told_to_give_up() || too_late) return false;
+    wait(look_up_seconds);
+  }
+  return true;
 }
 
-output::Suggestion Program::suggestion() const {
-  output::Suggestion of_output = readers_[0].suggestion(), of_errors = readers_[1].suggestion();
-  return of_errors.kind < of_output.kind ? of_errors : of_output;  // by usefulness
+bool Program::say_done() {
+  told_done_ = told_done_ || server_.send(client::done_line());
+  return told_done_;
 }
 
-std::optional<std::int64_t> Program::steps_total() const {
-  if (client_tells()) return epoch_batches_;
-  if (!counting_) return std::nullopt;
-  const output::Counter& counter = readers_[*counting_].findings().counter;
-  return counter.counts_samples ? std::nullopt : counter.total;
+void Program::finish(const Until& until) {
+  const double deadline = process::now_seconds() + options_.grace.count();
+  if (say_done())
+    while (!ended() && process::now_seconds() < deadline && !until.told_to_give_up())
+      wait(look_up_seconds);
+  end();
 }
 
-std::optional<std::int64_t> Program::samples_per_step() const {
-  if (client_tells()) return client_steps_.samples_per_step();
-  if (!counting_) return std::nullopt;
-  const auto& printed = readers_[*counting_].findings().counter.samples_per_step;
-  if (!printed) return std::nullopt;
-  return std::llround(*printed) * options_.ranks_of_batch();
+void Program::end() {
+  if (ending_) return;
+  gpu_watch_->stop();
+  ending_ = process_->end(options_.grace);
 }
 
-std::int64_t Program::untimed_updates() const {
-  if (client_tells() || !counting_) return 0;
-  const output::Counter& counter = readers_[*counting_].findings().counter;
-  return counted_.updates_at(counter.untimed, counter);
+std::optional<process::Memory> Program::memory() const {
+  return ending_ ? ending_->memory : process_->memory();
 }
 
-std::optional<std::int64_t> Program::sample_stride() const {
-  return client_tells() ? std::nullopt : counted_.sample_stride();
+StartedProgram::StartedProgram(const Options& options, const trial::Setting& setting, bool terminal,
+                               const Workspace& workspace, const gpu::Gpus& gpus,
+                               std::optional<core::Bytes> memory_limit)
+    : Program(options, setting, gpus) {
+  observe(std::make_unique<process::Process>(
+      launch(options, setting, terminal, workspace, server().path(), memory_limit)));
 }
 
-std::string Program::last_output() const {
-  const std::string errors = readers_[1].last_lines(kept_lines);
-  return telling_line(errors).empty() ? readers_[0].last_lines(kept_lines) : errors;
+bool StartedProgram::stays(bool failed, double longest_step_seconds, const Until& until) {
+  if (must_start_anew()) return false;
+  return asks() || (!failed && is_session() &&
+                    bring_to_ask(options().grace.count() + 2 * longest_step_seconds, until));
 }
 
-std::string Program::last_line() const {
-  constexpr std::size_t longest = 100;
-  return output::printable_line(readers_[last_stream_].last_lines(1), longest);
+bool StartedProgram::must_start_anew() const {
+  return reported().failed() && reported().failed()->kept > 0;
 }
 
-std::string Program::last_of_both() const {
-  const std::string output = readers_[0].last_lines(kept_lines);
-  const std::string errors = readers_[1].last_lines(kept_lines);
-  if (output.empty() || errors.empty()) return output + errors;
-  return "standard output:\n" + output + "\nstandard error:\n" + errors;
+CallingProgram::CallingProgram(const Options& options, const trial::Setting& setting,
+                               process::Descriptor connection, const gpu::Gpus& gpus)
+    : Program(options, setting, gpus, std::move(connection)) {
+  observe(std::make_unique<process::Caller>(server().peer()));
+}
+
+bool CallingProgram::stays(bool /*failed*/, double /*longest_step_seconds*/, const Until& until) {
+  return asks() || (is_session() && bring_to_ask({}, until));
 }
 
 }  // namespace sweetspot::workload::command

@@ -140,9 +140,9 @@ constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
 // The first one is warm-up, and an interval needs two.
 constexpr std::int64_t fewest_steps = 3;
 
-std::string way_out(const ProgramEnd& evidence) {
-  const std::string gave_up = regex_note(evidence.findings);
-  return gave_up.empty() ? how_to_show_steps(evidence.suggestion) : gave_up;
+std::string way_out(const ProgramEnd& known) {
+  const std::string gave_up = regex_note(known.findings);
+  return gave_up.empty() ? how_to_show_steps(known.suggestion) : gave_up;
 }
 
 bool was_killed(const process::Ending& ending) {
@@ -154,47 +154,53 @@ bool was_told_to_stop(const process::Ending& ending) {
   return ending.signal == SIGTERM || ending.signal == SIGINT || ending.signal == SIGHUP;
 }
 
-std::string bad_lines_note(const ProgramEnd& evidence) {
-  if (evidence.bad_client_lines == 0) return "";
-  return fmt::format(" ({} lines of its client could not be used)", evidence.bad_client_lines);
+std::string bad_lines_note(const ProgramEnd& known) {
+  if (known.bad_client_lines == 0) return "";
+  return fmt::format(" ({} lines of its client could not be used)", known.bad_client_lines);
 }
 
 // It ended normally: a lack of information is not a crash.
-Ended without_enough_steps(const ProgramEnd& evidence) {
+Ended without_enough_steps(const ProgramEnd& known) {
   const std::string seen =
-      evidence.steps == 0
+      known.steps == 0
           ? "made no step that could be seen"
           : fmt::format("no more than {} step{} could be seen, of the {} it takes to measure",
-                        evidence.steps, evidence.steps == 1 ? "" : "s", fewest_steps);
+                        known.steps, known.steps == 1 ? "" : "s", fewest_steps);
   return {Outcome::refused, fmt::format("it exited with 0 and {}{}; {}", seen,
-                                        bad_lines_note(evidence), way_out(evidence))};
+                                        bad_lines_note(known), way_out(known))};
+}
+
+// Its output shows it.
+Ended lacked_memory(const ProgramEnd& known) {
+  const std::string figures = known.findings.memory_message.in_short();
+  return {Outcome::out_of_memory, figures.empty() ? *known.findings.memory_evidence : figures};
+}
+
+Ended failed_without_a_step(const std::string& what, const ProgramEnd& known) {
+  const std::string line = telling_line(known.last_output);
+  return {Outcome::crashed, what + " before a step" + (line.empty() ? "" : ": " + line)};
 }
 
 }  // namespace
 
-Ended lacked_memory(const ProgramEnd& evidence) {
-  const std::string figures = evidence.findings.memory_message.in_short();
-  return {Outcome::out_of_memory, figures.empty() ? *evidence.findings.memory_evidence : figures};
-}
-
-Ended verdict(const ProgramEnd& evidence) {
-  const process::Ending& ending = evidence.ending;
-  if (evidence.findings.memory_evidence) return lacked_memory(evidence);
+Ended verdict(const ProgramEnd& known) {
+  const process::Ending& ending = known.ending;
+  if (known.findings.memory_evidence) return lacked_memory(known);
   if (ending.exit_code == 0)
-    return evidence.steps >= fewest_steps ? Ended(Outcome::ok, "it came to its end")
-                                          : without_enough_steps(evidence);
-  const std::string reason = failure_reason(ending, evidence.last_output);
+    return known.steps >= fewest_steps ? Ended(Outcome::ok, "it came to its end")
+                                       : without_enough_steps(known);
+  const std::string reason = failure_reason(ending, known.last_output);
   if (ending.oom_killed)
     return {Outcome::out_of_memory, "the kernel killed it for want of memory: " + reason};
   if (was_killed(ending)) return {Outcome::killed, reason + ", cause unknown"};
   return {was_told_to_stop(ending) ? Outcome::killed : Outcome::crashed, reason};
 }
 
-Ended unrecognised(const ProgramEnd& evidence, core::Seconds after) {
+Ended unrecognised(const ProgramEnd& known, core::Seconds after) {
   return {Outcome::refused,
           fmt::format("no step was recognised in {} lines over {}{}; {}",
-                      core::format_count(static_cast<double>(evidence.findings.lines)),
-                      core::format_duration(after), bad_lines_note(evidence), way_out(evidence))};
+                      core::format_count(static_cast<double>(known.findings.lines)),
+                      core::format_duration(after), bad_lines_note(known), way_out(known))};
 }
 
 // Start-ups print too: a quarter of the timeout, or of the budget, is enough to decide. An unread
@@ -208,23 +214,55 @@ bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
   return static_cast<double>(talking_seconds) >= std::max(patience, least_seconds);
 }
 
-std::string cut_off(const ProgramEnd& evidence) {
-  if (evidence.findings.lines == 0) return "the budget ended before it had printed anything";
-  return fmt::format("the budget ended before a step was recognised in {} lines; {}",
-                     core::format_count(static_cast<double>(evidence.findings.lines)),
-                     way_out(evidence));
+Ended asked_again(const ProgramEnd& known, bool starts_anew) {
+  if (const auto& failed = known.failed) {
+    MemoryMessage message;
+    if (failed->outcome == Outcome::out_of_memory) message.read(failed->reason);
+    const std::string figures = message.in_short();
+    std::string note = figures.empty() ? failed->reason : figures;
+    if (failed->kept > 0)  // the next batch would lack it
+      note += fmt::format("; {} of memory did not come back{}", core::format_bytes(failed->kept),
+                          starts_anew ? ", so the program is started anew" : "");
+    return {failed->outcome, note};
+  }
+  if (known.steps > 0) return {Outcome::ok, "it went on to the next setting by itself"};
+  if (known.findings.memory_evidence) return lacked_memory(known);
+  return failed_without_a_step("it asked for the next setting", known);
 }
 
-Ended timed_out(const ProgramEnd& evidence, core::Seconds timeout) {
-  if (evidence.findings.memory_evidence) return lacked_memory(evidence);
+Ended client_went_away(const ProgramEnd& known) {
+  if (known.steps > 0) return {Outcome::ok, "its client went away"};
+  return failed_without_a_step("its client went away", known);
+}
+
+Ended changed_its_batch(const ProgramEnd& known) {
+  return {Outcome::refused, "it changed its batch by itself: " + *known.findings.changed_batch};
+}
+
+Ended stopped() { return {Outcome::cancelled, "it was stopped before it was measured"}; }
+
+Ended out_of_time(const ProgramEnd& known) {
+  constexpr std::int64_t fewest = 4;  // one to warm up, and three
+  std::string note = "the budget ended before it was measured";
+  if (known.steps == 0 && known.findings.lines == 0)
+    note = "the budget ended before it had printed anything";
+  else if (known.steps == 0)
+    note =
+        fmt::format("the budget ended before a step was recognised in {} lines; {}",
+                    core::format_count(static_cast<double>(known.findings.lines)), way_out(known));
+  return {known.steps >= fewest ? Outcome::ok : Outcome::cancelled, note,
+          trial::StopReason::time_limit};
+}
+
+Ended timed_out(const ProgramEnd& known, core::Seconds timeout) {
+  if (known.findings.memory_evidence) return lacked_memory(known);
   const std::string waited = core::format_duration(timeout);
-  if (evidence.steps > 0)
-    return {
-        Outcome::timed_out,
-        fmt::format("it made no further step for {}{}", waited,
-                    evidence.findings.regex_gave_up ? "; " + regex_note(evidence.findings) : "")};
+  if (known.steps > 0)
+    return {Outcome::timed_out,
+            fmt::format("it made no further step for {}{}", waited,
+                        known.findings.regex_gave_up ? "; " + regex_note(known.findings) : "")};
   return {Outcome::timed_out, fmt::format("no step was seen for {}{}; raise --timeout, or {}",
-                                          waited, bad_lines_note(evidence), way_out(evidence))};
+                                          waited, bad_lines_note(known), way_out(known))};
 }
 
 std::string regex_note(const output::Findings& findings) {

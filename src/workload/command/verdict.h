@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "workload/command/client/message.h"
 #include "workload/command/output/reader.h"
 #include "workload/command/output/suggestion.h"
 #include "workload/command/process/process.h"
@@ -24,31 +25,38 @@ std::string telling_line(std::string_view last_output);
 // What the user can do about unrecognised steps: the rest of a sentence.
 std::string how_to_show_steps(const output::Suggestion& suggestion);
 
-// What is known of a program that made its last step.
+// What is known of a program when it has made its last step, or seems to have. Without secrets.
 struct ProgramEnd {
   process::Ending ending;
   output::Findings findings;
-  std::string last_output;        // without secrets
-  output::Suggestion suggestion;  // if no step was recognised
+  std::string last_output;
+  output::Suggestion suggestion;         // if no step was recognised
+  std::optional<client::Failed> failed;  // the setting, by its client
   std::int64_t steps = 0, bad_client_lines = 0;
 };
 
-// It ran out of memory, and its output shows it: the reason, in short.
-Ended lacked_memory(const ProgramEnd& evidence);
-
 // Why it ended. Only evidence makes it out of memory: a lone SIGKILL may have come from anyone.
-Ended verdict(const ProgramEnd& evidence);
+Ended verdict(const ProgramEnd& known);
 
 // It keeps printing without a recognised step: waiting for its end would not help.
-Ended unrecognised(const ProgramEnd& evidence, core::Seconds after);
+Ended unrecognised(const ProgramEnd& known, core::Seconds after);
 // Whether to conclude that, for a program that has printed for this long.
 bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
                     core::Seconds timeout, std::optional<core::Seconds> budget);
-// What the budget's end cut off before its first step.
-std::string cut_off(const ProgramEnd& evidence);
+
+// It requested another setting. `starts_anew`: it will be ended for the memory that it keeps.
+Ended asked_again(const ProgramEnd& known, bool starts_anew);
+// It still runs, but does not report any more.
+Ended client_went_away(const ProgramEnd& known);
+Ended changed_its_batch(const ProgramEnd& known);
+// The user's stop came first.
+Ended stopped();
+// The deadline did. What was measured so far may be enough: the caller knows. Fewer steps never
+// are.
+Ended out_of_time(const ProgramEnd& known);
 
 // It still runs, and has made no step for too long.
-Ended timed_out(const ProgramEnd& evidence, core::Seconds timeout);
+Ended timed_out(const ProgramEnd& known, core::Seconds timeout);
 
 // A sentence if --steps-regex was given up, or empty: nothing after that was counted.
 std::string regex_note(const output::Findings& findings);

@@ -3,40 +3,143 @@
 #include <utility>
 
 #include "core/error.h"
-#include "workload/command/options.h"
-#include "workload/command/programs.h"
+#include "workload/command/hook.h"
+#include "workload/command/program.h"
 #include "workload/command/session.h"
+#include "workload/command/template.h"
+#include "workload/command/workspace.h"
 
 namespace sweetspot::workload::command {
 
 CommandWorkload::CommandWorkload(Options options)
-    : programs_(std::make_unique<Programs>(std::move(options))) {}
+    : options_((check(options), std::move(options))),
+      secrets_(options_),
+      terminal_(options_.terminal),
+      caller_(options_.caller.value_or(-1)) {
+  if (options_.setup) {
+    const auto failed =
+        run_hook("--setup", *options_.setup, options_.environment, options_, secrets_, {});
+    if (failed) throw core::InputError(*failed + "; nothing was run");
+  }
+  if (!options_.caller) check_program_file(options_);
+}
 
 CommandWorkload::~CommandWorkload() {
   try {
-    programs_->finish({});
+    end({});
   } catch (...) {
   }
 }
 
-std::string CommandWorkload::name() const { return title(programs_->options()); }
+std::string CommandWorkload::name() const { return title(options_); }
 
-std::string CommandWorkload::device() const { return programs_->device(); }
+std::string CommandWorkload::device() const { return device_.value_or("cpu"); }
 
 About CommandWorkload::about() const {
   About about{.rests_between_steps = false};
-  if (!programs_->options().batch_arrives)
-    about.batch_handover = batch_destinations_words(programs_->options());
+  if (!options_.batch_arrives) about.batch_handover = batch_destinations_words(options_);
   return about;
 }
 
 std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
-  return std::make_unique<CommandSession>(*programs_, setting);
+  return std::make_unique<CommandSession>(*this, setting);
+}
+
+std::unique_ptr<Program> CommandWorkload::start(const trial::Setting& setting, const Until& until) {
+  if (failed_conclude_) throw Ended(trial::Outcome::crashed, *failed_conclude_);
+  if (kept_) {
+    kept_->wait(0);
+    if (!kept_->asks() || kept_->ended()) end_kept(until);
+  }
+  if (!kept_) {
+    workspace_.reset();  // of a trial that did not begin: the same file may be in both
+    workspace_ = std::make_unique<Workspace>(options_, handed(options_, setting));
+  }
+  if (options_.prepare) {
+    const auto failed =
+        run_hook_of_trial("--prepare", *options_.prepare, setting, until, core::Seconds(0));
+    if (until.told_to_give_up() || until.time_is_up())
+      throw Ended(trial::Outcome::cancelled, "it was stopped");
+    if (failed) throw Ended(trial::Outcome::crashed, *failed);
+  }
+  if (kept_) {
+    if (kept_->answer(setting)) return std::move(kept_);
+    end_kept(until);
+  }
+  return new_program(setting);
+}
+
+std::unique_ptr<Program> CommandWorkload::new_program(const trial::Setting& setting) {
+  if (!options_.caller)
+    return std::make_unique<StartedProgram>(options_, setting, terminal_ == Terminal::yes,
+                                            *workspace_, gpus_, host_memory_limit());
+  if (!caller_) throw Ended(trial::Outcome::cancelled, "the program that called has gone away");
+  return std::make_unique<CallingProgram>(options_, setting, std::move(caller_), gpus_);
+}
+
+std::optional<core::Bytes> CommandWorkload::host_memory_limit() const {
+  const auto& limit = options_.memory_limit;
+  const auto& without_gpu = options_.memory_limit_without_gpu;
+  if (!without_gpu) return limit;
+  const std::vector<gpu::Device>* gpus = gpus_.within(core::Seconds(0));
+  const bool known_without = device_ == "cpu" || (gpus && gpus->empty());
+  if (!known_without) return limit;
+  return limit ? std::min(*limit, *without_gpu) : *without_gpu;
+}
+
+std::optional<std::string> CommandWorkload::run_hook_of_trial(const char* flag,
+                                                              const std::string& hook,
+                                                              const trial::Setting& setting,
+                                                              const Until& until,
+                                                              core::Seconds patience) {
+  const Configs& configs = workspace_->configs();
+  const trial::Setting given = handed(options_, setting);
+  return run_hook(flag, expand(hook, given, configs), trial_environment(options_, given, configs),
+                  options_, secrets_, until, patience, workspace_.get());
+}
+
+void CommandWorkload::conclude(const trial::Setting& setting, const Until& until) {
+  if (options_.conclude && workspace_)
+    failed_conclude_ =
+        run_hook_of_trial("--conclude", *options_.conclude, setting, {until.stop}, options_.grace);
+  if (!kept_) workspace_.reset();
+}
+
+void CommandWorkload::keep(std::unique_ptr<Program> program) { kept_ = std::move(program); }
+
+void CommandWorkload::note(const Account& account) {
+  if (!account.device.empty()) device_ = account.device;
+  if (account.start_up_seconds) start_up_ = core::Seconds(*account.start_up_seconds);
+}
+
+bool CommandWorkload::try_terminal() {
+  if (terminal_ != Terminal::automatic) return false;
+  terminal_ = Terminal::yes;
+  return true;
+}
+
+void CommandWorkload::terminal_was_no_help() {
+  if (options_.terminal == Terminal::automatic) terminal_ = Terminal::no;
 }
 
 std::function<void(const Until&)> CommandWorkload::finish() {
-  programs_->release();
-  return [this](const Until& until) { programs_->finish(until); };
+  if (kept_) kept_->release();
+  return [this](const Until& until) { end(until); };
+}
+
+void CommandWorkload::end(const Until& until) {
+  end_kept(until);
+  workspace_.reset();
+  const auto cleanup = std::exchange(options_.cleanup, std::nullopt);
+  if (!cleanup) return;
+  const auto failed = run_hook("--cleanup", *cleanup, options_.environment, options_, secrets_,
+                               {until.stop}, options_.grace);
+  if (failed) throw core::InputError(*failed + "; every trial had been run");
+}
+
+void CommandWorkload::end_kept(const Until& until) {
+  if (kept_) kept_->finish(until);
+  kept_.reset();
 }
 
 namespace {
@@ -48,22 +151,9 @@ std::optional<double> value_of(const TestResult& told, trial::Target::Metric wan
 
 }  // namespace
 
-CommandTraining::CommandTraining(Options options)
-    : metric_(options.metric.value_or(trial::Target::Metric::accuracy)),
-      programs_(std::make_unique<Programs>(std::move(options))) {}
-
-CommandTraining::~CommandTraining() {
-  try {
-    programs_->finish({});
-  } catch (...) {
-  }
-}
-
-std::string CommandTraining::device() const { return programs_->device(); }
-
 Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
                                TrainingObserver& observer, const Until& until) {
-  CommandSession session(*programs_, setting);
+  CommandSession session(workload_, setting);
   Trained trained;
   trial::Evaluation timed;
   // Steps whose time is unknown took as long as the others.

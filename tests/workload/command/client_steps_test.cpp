@@ -4,90 +4,90 @@
 
 #include <vector>
 
-namespace sweetspot::workload::command::client {
+namespace sweetspot::workload::command {
 namespace {
 
-constexpr double now = 1000;
+constexpr double later = 1000;
 
-StepEnd step_at(double seconds, std::int64_t dropped = 0) {
-  StepEnd step;
+client::StepEnd step_at(double seconds, std::int64_t dropped = 0) {
+  client::StepEnd step;
   step.at_seconds = seconds;
   step.dropped = dropped;
   return step;
 }
 
-std::vector<double> durations(Steps& steps) {
+std::vector<double> durations(ClientSteps& steps) {
   std::vector<double> all;
   while (const auto step = steps.take()) all.push_back(step->seconds);
   return all;
 }
 
 TEST(ClientSteps, LastFromTheBeginOrTheStepBefore) {
-  Steps steps(64, 100);
-  steps.begin({101}, now);
-  steps.begin({102}, now);  // a later one replaces an earlier one
-  steps.step(step_at(103), now);
-  steps.step(step_at(105), now);
-  steps.begin({110}, now);  // an evaluation is no step
-  steps.step(step_at(111), now);
+  ClientSteps steps(64, 100);
+  steps.hear(client::Begin{101}, later);
+  steps.hear(client::Begin{102}, later);  // a later one replaces an earlier one
+  steps.hear(step_at(103), later);
+  steps.hear(step_at(105), later);
+  steps.hear(client::Begin{110}, later);  // an evaluation is no step
+  steps.hear(step_at(111), later);
   EXPECT_EQ(durations(steps), (std::vector<double>{1, 2, 1}));
   EXPECT_EQ(steps.first_mark(), 101);
   EXPECT_EQ(steps.bad(), 0);
 }
 
 TEST(ClientSteps, TheFirstWithoutABeginIsAMark) {
-  Steps steps(64, 100);
+  ClientSteps steps(64, 100);
   EXPECT_FALSE(steps.first_mark());
-  steps.step(step_at(103), now);
-  steps.step(step_at(104), now);
+  steps.hear(step_at(103), later);
+  steps.hear(step_at(104), later);
   EXPECT_EQ(durations(steps), std::vector<double>{1});
   EXPECT_EQ(steps.first_mark(), 103);
 }
 
 TEST(ClientSteps, NoDurationIsTakenAcrossAGap) {
-  Steps steps(64, 100);
-  steps.begin({101}, now);
-  steps.step(step_at(102, 0), now);
-  steps.step(step_at(110, 3), now);
-  steps.step(step_at(111, 3), now);
+  ClientSteps steps(64, 100);
+  steps.hear(client::Begin{101}, later);
+  steps.hear(step_at(102, 0), later);
+  steps.hear(step_at(110, 3), later);
+  steps.hear(step_at(111, 3), later);
   EXPECT_EQ(durations(steps), (std::vector<double>{1, 1}));
 }
 
 TEST(ClientSteps, TimesThatCannotBeAreBad) {
-  Steps steps(64, 100);
-  steps.begin({7}, now);  // a clock that started with the process
-  steps.step(step_at(9), now);
+  ClientSteps steps(64, 100);
+  steps.hear(client::Begin{7}, later);  // a clock that started with the process
+  steps.hear(step_at(9), later);
   EXPECT_EQ(steps.bad(), 2);
-  steps.begin({101}, now);
-  steps.step(step_at(102), now);
-  steps.step(step_at(101.5), now);  // backwards
-  steps.step(step_at(103), now);    // no duration across it
-  steps.step(step_at(104), now);
-  steps.step(step_at(now + 5), now);  // the future
-  steps.step(step_at(105), now);
-  steps.step(step_at(106), now);
+  steps.hear(client::Begin{101}, later);
+  steps.hear(step_at(102), later);
+  steps.hear(step_at(101.5), later);  // backwards
+  steps.hear(step_at(103), later);    // no duration across it
+  steps.hear(step_at(104), later);
+  steps.hear(step_at(later + 5), later);  // the future
+  steps.hear(step_at(105), later);
+  steps.hear(step_at(106), later);
   EXPECT_EQ(steps.bad(), 4);
   EXPECT_EQ(durations(steps), (std::vector<double>{1, 1, 1}));
 }
 
 TEST(ClientSteps, TwoAtTheSameMomentHaveNoDuration) {
-  Steps steps(64, 100);
-  steps.begin({101}, now);
-  steps.step(step_at(101), now);
+  ClientSteps steps(64, 100);
+  steps.hear(client::Begin{101}, later);
+  steps.hear(step_at(101), later);
   EXPECT_TRUE(durations(steps).empty());
   EXPECT_EQ(steps.bad(), 0);
 }
 
 TEST(ClientSteps, SamplesAreTheBatchUnlessSaid) {
-  Steps steps(64, 100);
-  steps.begin({101}, now);
-  steps.step(step_at(102), now);
-  StepEnd several = step_at(103);
+  ClientSteps steps(64, 100);
+  steps.hear(client::Begin{101}, later);
+  steps.hear(step_at(102), later);
+  client::StepEnd several = step_at(103);
   several.updates = 5;
-  steps.step(several, now);
-  StepEnd said = step_at(104);
+  steps.hear(several, later);
+  client::StepEnd said = step_at(104);
   said.samples = 17;
-  steps.step(said, now);
+  steps.hear(said, later);
   const auto plain = steps.take(), five = steps.take(), seventeen = steps.take();
   EXPECT_EQ(plain->samples, 64);
   EXPECT_EQ(plain->updates, 1);
@@ -98,25 +98,27 @@ TEST(ClientSteps, SamplesAreTheBatchUnlessSaid) {
 
 // 464 and 512 are both multiples of 16.
 TEST(ClientSteps, MostStepsHaveTheBatchBesidesAnEpochsLast) {
-  Steps steps(512, 100);
-  steps.begin({101}, now);
+  ClientSteps steps(512, 100);
+  steps.hear(client::Begin{101}, later);
   for (int i = 0; i < 12; ++i) {
-    StepEnd step = step_at(102 + i);
+    client::StepEnd step = step_at(102 + i);
     step.samples = i % 4 == 3 ? 464 : 512;
-    steps.step(step, now);
+    steps.hear(step, later);
   }
-  EXPECT_EQ(steps.samples_per_step(), 512);
+  trial::SessionReport report;
+  steps.tell(report);
+  EXPECT_EQ(report.samples_per_step, 512);
 }
 
 TEST(ClientSteps, WaitingIsAtMostAllOfAStep) {
-  Steps steps(64, 100);
-  steps.begin({101}, now);
-  StepEnd waited = step_at(103);
+  ClientSteps steps(64, 100);
+  steps.hear(client::Begin{101}, later);
+  client::StepEnd waited = step_at(103);
   waited.data_wait_seconds = 0.5;
-  steps.step(waited, now);
+  steps.hear(waited, later);
   waited.at_seconds = 104;
   waited.data_wait_seconds = 50;
-  steps.step(waited, now);
+  steps.hear(waited, later);
   const auto wait = [](const trial::Step& step) {
     return step.phases[static_cast<std::size_t>(trial::Phase::data_wait)];
   };
@@ -125,4 +127,4 @@ TEST(ClientSteps, WaitingIsAtMostAllOfAStep) {
 }
 
 }  // namespace
-}  // namespace sweetspot::workload::command::client
+}  // namespace sweetspot::workload::command

@@ -12,16 +12,16 @@ namespace {
 using trial::Outcome;
 
 ProgramEnd exited(int code, std::int64_t steps = 0) {
-  ProgramEnd evidence;
-  evidence.ending.exit_code = code;
-  evidence.steps = steps;
-  return evidence;
+  ProgramEnd known;
+  known.ending.exit_code = code;
+  known.steps = steps;
+  return known;
 }
 
 ProgramEnd killed_by(int signal) {
-  ProgramEnd evidence;
-  evidence.ending.signal = signal;
-  return evidence;
+  ProgramEnd known;
+  known.ending.signal = signal;
+  return known;
 }
 
 TEST(Verdict, OfAProperEnd) {
@@ -69,21 +69,21 @@ TEST(Verdict, OfAHangSaysForHowLong) {
 }
 
 TEST(Verdict, TellsOfAnExpressionThatWasGivenUp) {
-  ProgramEnd evidence = exited(0, 1);
-  EXPECT_EQ(regex_note(evidence.findings), "");
-  evidence.findings.regex_gave_up = true;
-  EXPECT_WORDS(timed_out(evidence, core::Seconds(2)).what());
+  ProgramEnd known = exited(0, 1);
+  EXPECT_EQ(regex_note(known.findings), "");
+  known.findings.regex_gave_up = true;
+  EXPECT_WORDS(timed_out(known, core::Seconds(2)).what());
 }
 
 TEST(Verdict, OffersTheExpressionThatReadsItsLines) {
-  ProgramEnd evidence = exited(0);
-  evidence.suggestion = {output::Suggestion::Kind::paste_regex, "tick=(\\d+)", {340, 360}};
-  for (const Ended& ended : {verdict(evidence), unrecognised(evidence, core::Seconds(10)),
-                             timed_out(evidence, core::Seconds(10))})
+  ProgramEnd known = exited(0);
+  known.suggestion = {output::Suggestion::Kind::paste_regex, "tick=(\\d+)", {340, 360}};
+  for (const Ended& ended : {verdict(known), unrecognised(known, core::Seconds(10)),
+                             timed_out(known, core::Seconds(10))})
     EXPECT_WORDS(ended.what());
-  EXPECT_WORDS(cut_off(evidence));
-  evidence.findings.lines = 12;
-  EXPECT_WORDS(cut_off(evidence));
+  EXPECT_WORDS(out_of_time(known).what());
+  known.findings.lines = 12;
+  EXPECT_WORDS(out_of_time(known).what());
 }
 
 TEST(Verdict, AProgramThatPrintsInVainIsGivenUpWhileTimeIsLeft) {
