@@ -111,6 +111,21 @@ TEST(Command, TriesATerminalWhereNothingIsSeenOnPipes) {
   EXPECT_EQ(measured(always, at(32)).outcome, Outcome::ok);
 }
 
+TEST(Command, ATerminalThatWasAskedForStaysAfterARunWithoutAStep) {
+  const tests::TemporaryFolder folder;
+  const std::string mark = folder / "ran";
+  Options options;
+  options.argv = {"[ -e " + mark + " ] || exec touch " + mark +
+                  "; test -t 1 && while :; do i=$((i+1)); echo step $i/100000 loss 0.{batch}; "
+                  "sleep 0.005; done"};
+  options.shell = true;
+  options.terminal = Terminal::yes;
+  CommandWorkload workload(options);
+  EXPECT_EQ(measured(workload, at(32)).outcome, Outcome::refused);
+  const trial::Trial again = measured(workload, at(32));
+  EXPECT_EQ(again.outcome, Outcome::ok) << again.note;
+}
+
 TEST(Command, RunsEachHookAtItsTime) {
   const tests::TemporaryFolder folder;
   const std::string log = folder / "hooks";
