@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -124,6 +125,25 @@ std::string lower(std::string_view text) {
   for (char& c : copy)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return copy;
+}
+
+std::string_view shortened(std::string_view text, std::size_t most_bytes) {
+  std::size_t end = std::min(most_bytes, text.size());
+  while (end > 0 && end < text.size() && is_continuation(text[end])) --end;
+  return text.substr(0, end);
+}
+
+std::string fingerprint(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
 }
 
 std::string printable(std::string_view text) {

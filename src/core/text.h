@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/units.h"
 
@@ -25,6 +26,12 @@ std::string format_rounded(double count);
 std::string_view trimmed(std::string_view text);
 // ASCII letters in lower case, whatever the locale.
 std::string lower(std::string_view text);
+// At most so many bytes of it, and no part of a letter.
+std::string_view shortened(std::string_view text, std::size_t most_bytes);
+// FNV-1a, which only distinguishes an edited text from the previous one.
+std::string fingerprint(std::string_view text);
+// "a, b and c"
+std::string joined(const std::vector<std::string>& parts);
 // Control characters made visible, to show text from untrusted files.
 std::string printable(std::string_view text);
 

@@ -50,13 +50,11 @@ struct SeenGpu {
   std::function<bool(std::int64_t pid)> is_own;  // is a process the program's; any thread
 };
 
-// How long a session may take for a step: the study's loop decides, and everybody below passes it
-// on.
+// How long a session may take for a step, as the study's loop decides.
 struct Until {
   using Clock = std::chrono::steady_clock;
 
-  // 1: no further trial; 2 or more: give up immediately. Outlives the session, which heeds it while
-  // it closes, too.
+  // 1: no further trial; 2 or more: give up immediately. A session heeds it while it closes, too.
   const std::atomic<int>& stop = never;
   std::optional<Clock::time_point> deadline = {};
   // Called periodically, while step() waits for the first one.
@@ -73,15 +71,12 @@ struct Until {
 struct Seen {
   std::optional<core::Bytes> memory;
   std::optional<core::MemoryByUse> memory_by_use;  // if known to the byte
-  // How many of the first steps may find their data prefetched.
-  std::size_t loaded_ahead = 0;
-  // How long reaching the steps of this setting again would take, if known.
-  std::optional<double> restart_seconds;
+  std::size_t loaded_ahead = 0;           // so many of the first steps may find prefetched data
+  std::optional<double> restart_seconds;  // to reach the steps of this setting again, if known
   // If its memory still rises, long after its first steps: this many seconds of steps show whether
   // its inputs vary. Else 0.
   double telling_seconds = 0;
-  // The GPUs of a program with its own processes, so far. Their callbacks are valid only until
-  // close().
+  // Of a program with its own processes, so far. Their callbacks are valid only until close().
   std::vector<SeenGpu> gpus;
 };
 
@@ -94,8 +89,6 @@ class Session {
   // phase. `samples` is what they really used. Throws Ended if there is no further one.
   virtual trial::Step step(const Until&) = 0;
   trial::Step step() { return step(Until{}); }  // of a session that needs no limit
-  // Another session steps next, or none for a while.
-  virtual void pause() {}
   virtual Seen seen() const { return {}; }
   // Ends it and reports. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
@@ -159,19 +152,15 @@ struct About {
   std::optional<std::string> batch_handover{};
   // False if its steps are in virtual time: no clock and no other load of this machine counts.
   bool takes_real_time = true;
-  // Whether a setting's workers and prefetch change how it loads.
-  bool has_loader = false;
-  // Whether a session is idle until its next step: a program keeps training meanwhile.
-  bool rests_between_steps = true;
+  bool has_loader = false;          // a setting's workers and prefetch change how it loads
+  bool rests_between_steps = true;  // a program keeps training between a session's steps
 };
 
 class Workload {
  public:
   virtual ~Workload() = default;
-  // For users: "paper-cnn on mnist".
-  virtual std::string name() const = 0;
-  // Where it runs: "cpu", "cuda:0".
-  virtual std::string device() const { return "cpu"; }
+  virtual std::string name() const = 0;                 // for users: "paper-cnn on mnist"
+  virtual std::string device() const { return "cpu"; }  // or "cuda:0"
   virtual About about() const { return {}; }
   // Throws core::Error if the setting cannot be opened; std::bad_alloc and core::OutOfMemory become
   // the outcome out_of_memory.

@@ -367,7 +367,7 @@ std::string dry_run_text(const CommandFlags& flags, const trial::Setting& settin
     add(text, "with", fmt::format("{}={}", core::printable(name), core::printable(value)));
   add_hook(text, "conclude", o.conclude, setting, configs);
   add_hook(text, "cleanup", o.cleanup, setting, configs);
-  add(text, "batch", "goes " + command::batch_destinations_words(o));
+  add(text, "batch", "goes " + core::joined(command::batch_destinations(o)));
   add(text, "writes", scratch_words(o, setting));
   for (const command::Library& seen : command::libraries_seen(o))
     add(text, "consider", command::suggestion(seen));

@@ -58,12 +58,9 @@ const Template& meant(const Options& options, const Edit& edit) {
 }
 
 bool mentions(const Options& options, const std::string& placeholder) {
-  std::vector<std::string> texts = options.argv;
-  for (const auto& [name, value] : options.environment) texts.push_back(value);
-  for (const auto& hook : {options.prepare, options.conclude})
-    if (hook) texts.push_back(*hook);
-  return std::ranges::any_of(
-      texts, [&](const std::string& text) { return text.find(placeholder) != std::string::npos; });
+  return std::ranges::any_of(texts_of_trials(options), [&](const std::string& text) {
+    return text.find(placeholder) != std::string::npos;
+  });
 }
 
 void check_copy(const Options& options, const Template& one) {

@@ -1,41 +1,30 @@
 #include "workload/command/hook.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-
-#include <chrono>
 
 #include "core/text.h"
 #include "workload/command/output/reader.h"
+#include "workload/command/process/descriptor.h"
 #include "workload/command/process/process.h"
 #include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int look_up_milliseconds = 100;  // for a stop
-
-void wait(const process::Process& process) {
-  std::vector<pollfd> all;
-  for (const int fd : process.descriptors()) all.push_back({fd, POLLIN, 0});
-  ::poll(all.data(), all.size(), look_up_milliseconds);
-}
-
-}  // namespace
 
 std::optional<std::string> run_hook(const char* flag, const std::string& command,
-                                    const Environment& environment, const Options& options,
-                                    const Secrets& secrets, const Until& until,
-                                    core::Seconds patience, const Workspace* workspace) {
-  process::Launch launch;
-  launch.argv = {"/bin/sh", "-c", command};
-  launch.environment = environment;
-  if (workspace)
-    workspace->furnish(launch);
-  else if (options.folder && used({options.folder->string()}) == Placeholders{})
+                                    const Options& options, const Secrets& secrets,
+                                    const Until& until, core::Seconds patience,
+                                    const std::optional<HookedTrial>& trial) {
+  process::Launch launch{.argv = {"/bin/sh", "-c", command}, .environment = options.environment};
+  if (trial) {
+    const trial::Setting given = handed(options, trial->setting);
+    const Configs& configs = trial->workspace.configs();
+    launch.argv.back() = expand(command, given, configs);
+    launch.environment = trial_environment(options, given, configs);
+    trial->workspace.furnish(launch);
+  } else if (options.folder && used({options.folder->string()}) == Placeholders{}) {
     launch.folder = options.folder;
+  }
+  using Clock = Until::Clock;
   process::Process process(launch);
   output::Reader output;  // only for its last lines
   const auto take = [&] {
@@ -45,7 +34,7 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
   std::optional<Clock::time_point> told;
   bool given_up = false;
   while (!process.ended() && !given_up && Clock::now() < deadline) {
-    wait(process);
+    process::wait_for_input(process.descriptors(), look_up_seconds);
     take();
     if (!told && (until.told_to_give_up() || until.time_is_up())) told = Clock::now();
     given_up = told && Clock::now() - *told >= patience;
@@ -59,7 +48,8 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
                  ? "it was stopped"
                  : fmt::format("it did not end within {}; raise --hook-timeout if it needs longer",
                                core::format_duration(options.hook_timeout));
-  return secrets.redact(fmt::format("{} '{}': {}", flag, core::printable(command), reason));
+  return secrets.redact(
+      fmt::format("{} '{}': {}", flag, core::printable(launch.argv.back()), reason));
 }
 
 }  // namespace sweetspot::workload::command

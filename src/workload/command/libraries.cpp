@@ -24,12 +24,6 @@ constexpr std::array<Library, 5> known{{
     {"transformers", "TRANSFORMERS_VERBOSITY", "error", "may warn at each start"},
 }};
 
-bool is_set(const Options& options, std::string_view variable) {
-  return std::getenv(std::string(variable).c_str()) != nullptr ||
-         std::ranges::any_of(options.environment,
-                             [&](const auto& entry) { return entry.first == variable; });
-}
-
 std::string text_of(const fs::path& file) {
   constexpr std::size_t most = 1 << 20;
   std::ifstream in(file, std::ios::binary);
@@ -82,7 +76,7 @@ template <class Seen>
 std::vector<Library> chosen(const Options& options, Seen&& seen) {
   std::vector<Library> found;
   for (const Library& library : known)
-    if (!is_set(options, library.variable) &&
+    if (!variable(options, std::string(library.variable)) &&
         std::ranges::find(found, library.variable, &Library::variable) == found.end() &&
         seen(library))
       found.push_back(library);

@@ -76,25 +76,10 @@ bool reads_batch_variable(const Options& options) {
          (options.prepare && names_the_variable(*options.prepare));
 }
 
-std::string batch_destinations_words(const Options& options) {
-  const std::vector<std::string> places = batch_destinations(options);
-  std::string text;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == places.size() ? " and " : ", ") + places[i];
-  return text;
-}
-
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;  // its keys are sorted: one text per key
-
-// FNV-1a: only distinguishes an edited script from the previous one.
-std::string fingerprint(const std::string& bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
 
 fs::path absolute_folder(const Options& options) {
   return fs::absolute(options.folder.value_or(".")).lexically_normal();
@@ -113,7 +98,7 @@ Json scripts_json(const Options& options) {
         !fs::is_regular_file(path, error))
       continue;
     std::ifstream file(path, std::ios::binary);
-    scripts[argument] = fingerprint({std::istreambuf_iterator<char>(file), {}});
+    scripts[argument] = core::fingerprint(std::string{std::istreambuf_iterator<char>(file), {}});
   }
   return scripts;
 }
@@ -146,7 +131,7 @@ std::string identity_json(const Options& options) {
   // Absent if unused: what was measured before there were templates stays known.
   for (const Template& one : options.templates)
     json["templates"][one.file.string()] = {
-        {"text", fingerprint(one.text)},
+        {"text", core::fingerprint(one.text)},
         {"copy", one.copy ? Json(one.copy->string()) : Json(nullptr)}};
   for (const Edit& edit : options.edits)
     json["set"].push_back(redacted(edit.key + "=" + edit.value));
@@ -159,20 +144,13 @@ std::string identity_json(const Options& options) {
 
 namespace {
 
-std::string search_path(const Options& options) {
-  for (const auto& [name, value] : options.environment)
-    if (name == "PATH") return value;
-  const char* ours = std::getenv("PATH");
-  return ours ? ours : "/usr/local/bin:/usr/bin:/bin";
-}
-
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
 bool is_on_path(const std::string& program, const Options& options) {
-  std::istringstream folders(search_path(options));
+  std::istringstream folders(variable(options, "PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
   for (std::string folder; std::getline(folders, folder, ':');)
     if (is_there(options.folder.value_or(".") / fs::path(folder.empty() ? "." : folder) / program))
       return true;
@@ -180,6 +158,14 @@ bool is_on_path(const std::string& program, const Options& options) {
 }
 
 }  // namespace
+
+std::optional<std::string> variable(const Options& options, const std::string& name) {
+  std::optional<std::string> last;
+  if (const char* ours = std::getenv(name.c_str())) last = ours;
+  for (const auto& [known, value] : options.environment)
+    if (known == name) last = value;
+  return last;
+}
 
 void check_program_file(const Options& options) {
   std::error_code error;
@@ -252,10 +238,7 @@ void check(const Options& options) {
 std::string title(const Options& options) {
   constexpr std::size_t longest = 80;
   std::string text = core::printable(fmt::format("{}", fmt::join(redacted(options.argv), " ")));
-  if (text.size() <= longest) return text;
-  std::size_t end = longest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // whole letters
-  return text.substr(0, end) + "…";
+  return text.size() <= longest ? text : std::string(core::shortened(text, longest)) + "…";
 }
 
 }  // namespace sweetspot::workload::command

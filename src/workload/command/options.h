@@ -12,6 +12,8 @@
 
 namespace sweetspot::workload::command {
 
+constexpr double look_up_seconds = 0.1;  // for a stop, and to sample memory
+
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // Output on a pseudo-terminal or on pipes. `automatic`: pipes, and once more on a terminal if the
@@ -71,6 +73,9 @@ struct Options {
   std::optional<core::Bytes> memory_limit, memory_limit_without_gpu;
 };
 
+// A variable of the program's environment, with placeholders.
+std::optional<std::string> variable(const Options& options, const std::string& name);
+
 // InputError for options that no setting can make work.
 void check(const Options& options);
 
@@ -89,8 +94,6 @@ std::string identity_json(const Options& options);
 // batch is handed over": "as argument 3, behind --batch-size", "in the environment variable
 // BATCH_SIZE", "as train.batch_size in config.yaml". Empty if it is not.
 std::vector<std::string> batch_destinations(const Options& options);
-// The same as one text: "as argument 3 and in the environment variable BATCH_SIZE".
-std::string batch_destinations_words(const Options& options);
 
 // Whether the program, or the line that starts it, is known to read SWEETSPOT_BATCH.
 bool reads_batch_variable(const Options& options);

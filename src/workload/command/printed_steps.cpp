@@ -83,10 +83,6 @@ void PrintedSteps::tell(trial::SessionReport& report) const {
   report.sample_stride = counted_.sample_stride();
 }
 
-bool PrintedSteps::changed_its_batch() const {
-  return readers_[0].findings().changed_batch || readers_[1].findings().changed_batch;
-}
-
 output::Findings PrintedSteps::findings() const {
   output::Findings all = readers_[0].findings();
   const output::Findings& errors = readers_[1].findings();

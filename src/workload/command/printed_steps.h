@@ -32,7 +32,6 @@ class PrintedSteps final : public StepSource {
   // Seconds in which it printed whole lines that are not bars: this detects a program that keeps
   // printing, not one that prints its settings at once.
   std::int64_t talking_seconds() const { return talking_seconds_; }
-  bool changed_its_batch() const;
   output::Findings findings() const;      // of both streams
   output::Suggestion suggestion() const;  // for when no step was recognised
   // The last lines of its errors, else of its output.

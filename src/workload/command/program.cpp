@@ -1,9 +1,6 @@
 #include "workload/command/program.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "workload/command/process/calling_program.h"
@@ -46,7 +43,9 @@ void Program::observe(std::unique_ptr<process::Watched> process) {
 
 void Program::wait(double most_seconds) {
   if (ended()) return;
-  poll(most_seconds);
+  std::vector<int> inputs = process_->descriptors();
+  for (const int number : server_.descriptors()) inputs.push_back(number);
+  process::wait_for_input(inputs, most_seconds);
   // Before reading: what comes after cannot be missed then.
   const bool over = is_over();
   take_output();
@@ -62,14 +61,6 @@ void Program::wait(double most_seconds) {
   }
   for (const double metric : printed_.count()) keep({{}, {}, metric});
   process_->memory();  // it updates the peak
-}
-
-void Program::poll(double most_seconds) {
-  std::vector<pollfd> all;
-  for (const int fd : process_->descriptors()) all.push_back({fd, POLLIN, 0});
-  for (const int fd : server_.descriptors()) all.push_back({fd, POLLIN, 0});
-  const int milliseconds = static_cast<int>(std::ceil(std::max(0.0, most_seconds) * 1000));
-  ::poll(all.data(), all.size(), milliseconds);  // interrupted by a signal: the caller looks
 }
 
 bool Program::take_output() {

@@ -16,8 +16,6 @@
 
 namespace sweetspot::workload::command {
 
-constexpr double look_up_seconds = 0.1;  // to check for a stop, and to sample memory
-
 // On its test data; for a printed one, the caller knows which metric it is.
 struct TestResult {
   std::optional<double> accuracy, loss, printed;
@@ -54,8 +52,7 @@ class Program {
 
   bool is_session() const { return client_ == Client::busy || asks(); }
   bool asks() const { return client_ == Client::asks; }  // for a setting
-  bool was_answered() const { return answers_ > 0; }
-  bool was_kept() const { return answers_ > 1; }  // this is not its first setting
+  int answers() const { return answers_; }               // settings it was given
   // Its client reports steps, or did before it disconnected.
   bool client_tells() const { return is_session() || reported_.first_mark(); }
   bool client_gone() const { return client_tells() && !server_.connected(); }
@@ -66,8 +63,7 @@ class Program {
   virtual bool stays(bool failed, double longest_step_seconds, const Until& until) = 0;
   // Whether it keeps memory of a failed setting that the next one would lack, and can be ended.
   virtual bool must_start_anew() const = 0;
-  // Whether its end says something about the setting.
-  virtual bool end_is_a_verdict() const = 0;
+  virtual bool end_is_a_verdict() const = 0;  // on the setting
   // There is nothing more to measure: it may have something to save. Waits for nothing.
   virtual void release() { say_done(); }
   // The same, and ends it.
@@ -81,7 +77,6 @@ class Program {
   const std::optional<core::Bytes>& earlier_peak() const { return earlier_peak_; }
   // Its processes besides the first: those of a data loader, or of a group.
   std::size_t workers() const { return std::max<std::size_t>(1, process_->count()) - 1; }
-  // Its use of GPUs.
   const std::shared_ptr<gpu::Watch>& gpu_watch() const { return gpu_watch_; }
 
  protected:
@@ -98,7 +93,6 @@ class Program {
  private:
   enum class Client { absent, reports, busy, asks };  // the last two: of a session
 
-  void poll(double most_seconds);
   bool take_output();  // false if there was none
   bool take_messages();
   void keep(TestResult result);

@@ -75,8 +75,7 @@ bool is_number(std::string_view value) {
 
 bool is_secret(std::string_view name, std::string_view value) {
   if (value.empty() || !is_secret_name(name)) return false;
-  constexpr std::string_view never_a_number[] = {"key", "token", "pass", "pwd", "auth"};
-  return !is_number(value) || std::ranges::none_of(never_a_number, [&](std::string_view word) {
+  return !is_number(value) || std::ranges::none_of(last_words, [&](std::string_view word) {
     return core::lower(name).ends_with(word);
   });
 }

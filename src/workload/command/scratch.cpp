@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -170,9 +169,7 @@ std::optional<std::vector<fs::path>> git_files(const fs::path& folder) {
       if (ended && chunks.empty()) break;
       ended = git.ended();
       if (ended) continue;
-      std::vector<pollfd> all;
-      for (const int number : git.descriptors()) all.push_back({number, POLLIN, 0});
-      ::poll(all.data(), all.size(), 100);
+      process::wait_for_input(git.descriptors(), 0.1);
     }
     if (git.end(core::Seconds(0)).exit_code != 0) return std::nullopt;
   } catch (const core::InputError&) {

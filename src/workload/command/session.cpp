@@ -38,7 +38,7 @@ trial::Step CommandSession::step(const Until& until) {
 
 std::optional<trial::Step> CommandSession::next(const Until& until) {
   if (!program_) program_ = workload_.start(setting_, until);
-  if (program_->printed().changed_its_batch()) throw changed_its_batch(known());
+  if (program_->printed().findings().changed_batch) throw changed_its_batch(known());
   if (!whole_runs_)
     if (const auto step = program_->take_step()) return step;
   if (program_->ended()) return judge_its_end(until);
@@ -86,7 +86,7 @@ void CommandSession::judge_what_it_prints(const Until& until) {
 
 // A session requests its first setting, or the next one.
 void CommandSession::answer() {
-  if (program_->was_answered()) throw asked_again(known(), program_->must_start_anew());
+  if (program_->answers() > 0) throw asked_again(known(), program_->must_start_anew());
   program_->answer(setting_);
 }
 
@@ -193,7 +193,7 @@ void CommandSession::tell_what_it_showed() {
 void CommandSession::end_program() {
   if (program_->ending()) return;
   program_->end();
-  if (!program_->was_kept())
+  if (program_->answers() <= 1)  // its own time alone
     account_.cpu_seconds = account_.cpu_seconds.value_or(0) + program_->ending()->cpu_seconds;
   memory_.tell(*program_, account_);
 }

@@ -59,11 +59,16 @@ Placeholders used(const std::vector<std::string>& texts) {
   return found;
 }
 
-Placeholders used(const Options& options) {
+std::vector<std::string> texts_of_trials(const Options& options) {
   std::vector<std::string> texts = options.argv;
   for (const auto& [name, value] : options.environment) texts.push_back(value);
   for (const auto& hook : {options.prepare, options.conclude})
     if (hook) texts.push_back(*hook);
+  return texts;
+}
+
+Placeholders used(const Options& options) {
+  std::vector<std::string> texts = texts_of_trials(options);
   if (options.folder) texts.push_back(options.folder->string());
   for (const Edit& edit : options.edits) texts.push_back(edit.value);
   for (const Template& one : options.templates)
@@ -137,11 +142,7 @@ std::vector<std::string*> texts_of(Options& options) {
 
 // CUDA_VISIBLE_DEVICES lists them up to the first invalid one.
 std::optional<int> listed(const Options& options) {
-  constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
-  const char* ours = std::getenv(variable);
-  std::optional<std::string> list = ours ? std::optional<std::string>(ours) : std::nullopt;
-  for (const auto& [name, value] : options.environment)
-    if (name == variable) list = value;
+  const auto list = variable(options, "CUDA_VISIBLE_DEVICES");
   if (!list) return std::nullopt;
   int count = 0;
   std::istringstream parts(*list);

@@ -18,6 +18,8 @@ struct Placeholders {
   bool operator==(const Placeholders&) const = default;
 };
 Placeholders used(const std::vector<std::string>& texts);
+// Arguments, variables and the hooks of each trial.
+std::vector<std::string> texts_of_trials(const Options& options);
 // Anywhere: in arguments, variables, hooks of each trial, folder, templates and the values of their
 // keys.
 Placeholders used(const Options& options);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "workload/command/hook.h"
 #include "workload/command/program.h"
 #include "workload/command/session.h"
@@ -17,8 +18,7 @@ CommandWorkload::CommandWorkload(Options options)
       terminal_(options_.terminal),
       caller_(options_.caller.value_or(-1)) {
   if (options_.setup) {
-    const auto failed =
-        run_hook("--setup", *options_.setup, options_.environment, options_, secrets_, {});
+    const auto failed = run_hook("--setup", *options_.setup, options_, secrets_, {});
     if (failed) throw core::InputError(*failed + "; nothing was run");
   }
   if (!options_.caller) check_program_file(options_);
@@ -37,7 +37,7 @@ std::string CommandWorkload::device() const { return device_.value_or("cpu"); }
 
 About CommandWorkload::about() const {
   About about{.rests_between_steps = false};
-  if (!options_.batch_arrives) about.batch_handover = batch_destinations_words(options_);
+  if (!options_.batch_arrives) about.batch_handover = core::joined(batch_destinations(options_));
   return about;
 }
 
@@ -56,8 +56,8 @@ std::unique_ptr<Program> CommandWorkload::start(const trial::Setting& setting, c
     workspace_ = std::make_unique<Workspace>(options_, handed(options_, setting));
   }
   if (options_.prepare) {
-    const auto failed =
-        run_hook_of_trial("--prepare", *options_.prepare, setting, until, core::Seconds(0));
+    const auto failed = run_hook("--prepare", *options_.prepare, options_, secrets_, until,
+                                 core::Seconds(0), HookedTrial{setting, *workspace_});
     if (until.told_to_give_up() || until.time_is_up())
       throw Ended(trial::Outcome::cancelled, "it was stopped");
     if (failed) throw Ended(trial::Outcome::crashed, *failed);
@@ -87,21 +87,10 @@ std::optional<core::Bytes> CommandWorkload::host_memory_limit() const {
   return limit ? std::min(*limit, *without_gpu) : *without_gpu;
 }
 
-std::optional<std::string> CommandWorkload::run_hook_of_trial(const char* flag,
-                                                              const std::string& hook,
-                                                              const trial::Setting& setting,
-                                                              const Until& until,
-                                                              core::Seconds patience) {
-  const Configs& configs = workspace_->configs();
-  const trial::Setting given = handed(options_, setting);
-  return run_hook(flag, expand(hook, given, configs), trial_environment(options_, given, configs),
-                  options_, secrets_, until, patience, workspace_.get());
-}
-
 void CommandWorkload::conclude(const trial::Setting& setting, const Until& until) {
   if (options_.conclude && workspace_)
-    failed_conclude_ =
-        run_hook_of_trial("--conclude", *options_.conclude, setting, {until.stop}, options_.grace);
+    failed_conclude_ = run_hook("--conclude", *options_.conclude, options_, secrets_, {until.stop},
+                                options_.grace, HookedTrial{setting, *workspace_});
   if (!kept_) workspace_.reset();
 }
 
@@ -132,8 +121,8 @@ void CommandWorkload::end(const Until& until) {
   workspace_.reset();
   const auto cleanup = std::exchange(options_.cleanup, std::nullopt);
   if (!cleanup) return;
-  const auto failed = run_hook("--cleanup", *cleanup, options_.environment, options_, secrets_,
-                               {until.stop}, options_.grace);
+  const auto failed =
+      run_hook("--cleanup", *cleanup, options_, secrets_, {until.stop}, options_.grace);
   if (failed) throw core::InputError(*failed + "; every trial had been run");
 }
 

@@ -53,9 +53,6 @@ class CommandWorkload final : public Workload {
   void end(const Until& until);
   void end_kept(const Until& until);
   std::optional<core::Bytes> host_memory_limit() const;
-  std::optional<std::string> run_hook_of_trial(const char* flag, const std::string& hook,
-                                               const trial::Setting& setting, const Until& until,
-                                               core::Seconds patience);
 
   Options options_;
   Secrets secrets_;

@@ -1,11 +1,10 @@
 #include "workload/native/identity.h"
 
-#include <fmt/format.h>
-
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/text.h"
 #include "model/counts.h"
 
 namespace sweetspot::workload::native {
@@ -13,19 +12,12 @@ namespace {
 
 using Json = nlohmann::json;  // its keys are sorted: one text per identity
 
-// FNV-1a: only distinguishes an edited model file from the previous one.
-std::string fingerprint(const std::string& bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
-
 Json model_json(const Run& run) {
   std::ifstream file(run.options.model, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   return {{"name", run.network.name},
           {"parameters", model::total_counts(run.network).parameters},
-          {"file", bytes.empty() ? Json(nullptr) : Json(fingerprint(bytes))}};
+          {"file", bytes.empty() ? Json(nullptr) : Json(core::fingerprint(bytes))}};
 }
 
 Json data_json(const data::Dataset& dataset) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "temporary_folder.h"
 #include "words.h"
 #include "workload/command/config_files.h"
@@ -134,7 +135,7 @@ TEST(Template, NamesEachPlaceOfTheBatch) {
     Options options = command();
     change(options);
     EXPECT_EQ(refusal(options), "it was accepted");
-    return batch_destinations_words(options);
+    return core::joined(batch_destinations(options));
   };
   EXPECT_EQ(places([](Options& o) {
               o.argv.insert(o.argv.end(), {"--bs", "{batch}"});

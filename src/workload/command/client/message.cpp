@@ -60,12 +60,17 @@ std::optional<core::Bytes> bytes(const Json& object, const char* key) {
   return count ? std::optional(static_cast<core::Bytes>(*count)) : std::nullopt;
 }
 
-std::optional<double> not_negative(const Json& object, const char* key) {
+std::optional<double> real(const Json& object, const char* key) {
   const Json* value = find(object, key);
   if (!value) return std::nullopt;
-  if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < 0)
-    throw BadLine();
+  if (!value->is_number() || !std::isfinite(value->get<double>())) throw BadLine();
   return value->get<double>();
+}
+
+std::optional<double> not_negative(const Json& object, const char* key) {
+  const auto value = real(object, key);
+  if (value && *value < 0) throw BadLine();
+  return value;
 }
 
 template <class Value>
@@ -79,11 +84,8 @@ std::string text(const Json& object, const char* key, std::size_t longest = 64) 
   const Json* value = find(object, key);
   if (!value) return "";
   if (!value->is_string()) throw BadLine();
-  std::string shown = core::printable(value->get_ref<const std::string&>());
-  if (shown.size() <= longest) return shown;
-  std::size_t end = longest;
-  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;
-  return shown.substr(0, end);
+  return std::string(
+      core::shortened(core::printable(value->get_ref<const std::string&>()), longest));
 }
 
 Hello hello(const Json& object) {
@@ -105,13 +107,6 @@ StepEnd step_end(const Json& object) {
     step.loss = loss->get<double>();
   }
   return step;
-}
-
-std::optional<double> real(const Json& object, const char* key) {
-  const Json* value = find(object, key);
-  if (!value) return std::nullopt;
-  if (!value->is_number() || !std::isfinite(value->get<double>())) throw BadLine();
-  return value->get<double>();
 }
 
 convergence::GradientNorms norms(const Json& object) {

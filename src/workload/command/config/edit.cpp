@@ -96,11 +96,9 @@ std::string nearest(const std::vector<Entry>& all, std::string_view key) {
                         core::edit_distance(asked, spelling(entry.path).substr(0, 100))},
                        shown(entry)});
   std::ranges::stable_sort(names, {}, [](const auto& name) { return name.first; });
-  if (names.size() > most) names.resize(most);
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i].second;
-  return text;
+  std::vector<std::string> nearest;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) nearest.push_back(names[i].second);
+  return core::joined(nearest);
 }
 
 const Entry& only(const std::vector<Entry>& all, std::string_view key) {

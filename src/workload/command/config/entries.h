@@ -2,14 +2,21 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sweetspot::workload::command::config {
 
+using Path = std::vector<std::string>;  // keys, and indices of lists
+inline Path with(Path path, std::string last) {
+  path.push_back(std::move(last));
+  return path;
+}
+
 // A value in a configuration file, and its position in the text: it can be replaced there, and
 // everything else stays byte for byte.
 struct Entry {
-  std::vector<std::string> path;  // keys, and indices of lists
+  Path path;
   enum class Kind { scalar, map, list } kind = Kind::scalar;
   std::size_t from = 0, to = 0;  // bytes of its text, without anchor and tag
   std::string value = {};        // of a scalar, without quotation marks and escapes

@@ -28,8 +28,6 @@ class TomlReader {
   }
 
  private:
-  using Path = std::vector<std::string>;
-
   // The parser counts lines and characters, both from 1.
   std::size_t offset(const toml::source_position& position) const {
     if (position.line == 0 || position.line > lines_.size()) return text_.size();
@@ -57,11 +55,6 @@ class TomlReader {
                                  : std::string(text_.substr(entry.from, entry.to - entry.from));
       entries_.push_back(std::move(entry));
     }
-  }
-
-  static Path with(Path path, std::string last) {
-    path.push_back(std::move(last));
-    return path;
   }
 
   std::string_view text_;

@@ -50,7 +50,6 @@ class YamlReader {
     }
   };
   using Event = std::unique_ptr<yaml_event_t, Delete>;
-  using Path = std::vector<std::string>;
 
   Event next() {
     Event event(new yaml_event_t{});
@@ -139,11 +138,6 @@ class YamlReader {
       }
       node(next(), with(path, name));
     }
-  }
-
-  static Path with(Path path, std::string last) {
-    path.push_back(std::move(last));
-    return path;
   }
 
   std::string_view text_;

@@ -74,13 +74,13 @@ bool has_gpu_files(pid_t pid, bool amd) {
 }
 
 struct Preallocator {
-  std::string_view name, mapped, variable, off;
+  std::string_view name, mapped, variable, off, takes;
 };
 // A program that also has PyTorch's kernels may use these for something else.
 constexpr std::string_view pytorch = "libtorch_cuda";
 constexpr std::array<Preallocator, 2> preallocators{{
-    {"JAX", "/jaxlib/", "XLA_PYTHON_CLIENT_PREALLOCATE=", "false"},
-    {"TensorFlow", "/tensorflow/", "TF_FORCE_GPU_ALLOW_GROWTH=", "true"},
+    {"JAX", "/jaxlib/", "XLA_PYTHON_CLIENT_PREALLOCATE=", "false", "most of the GPU's"},
+    {"TensorFlow", "/tensorflow/", "TF_FORCE_GPU_ALLOW_GROWTH=", "true", "the GPU's"},
 }};
 
 std::string_view preallocator_of(pid_t pid) {
@@ -339,12 +339,12 @@ bool is_the_same_at_others(core::Bytes peak, std::int64_t batch, const History& 
 }
 
 std::string preallocated_words(std::string_view by) {
-  if (by == "JAX")
-    return "JAX takes most of the GPU's memory at start, whatever the batch needs of it: "
-           "--env XLA_PYTHON_CLIENT_PREALLOCATE=false lets it be measured";
-  if (by == "TensorFlow")
-    return "TensorFlow takes the GPU's memory at start, whatever the batch needs of it: "
-           "--env TF_FORCE_GPU_ALLOW_GROWTH=true lets it be measured";
+  for (const Preallocator& one : preallocators)
+    if (one.name == by)
+      return fmt::format(
+          "{} takes {} memory at start, whatever the batch needs of it: "
+          "--env {}{} lets it be measured",
+          by, one.takes, one.variable, one.off);
   return "the program holds as much of the GPU at every batch, so that what a batch needs is not "
          "known: --env XLA_PYTHON_CLIENT_PREALLOCATE=false (JAX) or "
          "--env TF_FORCE_GPU_ALLOW_GROWTH=true (TensorFlow) may let it be measured";
@@ -354,7 +354,6 @@ std::string preallocated_words(std::string_view by) {
 
 GpuAccount gpu_account(const std::vector<Use>& uses, std::string_view preallocator,
                        std::int64_t batch, History& history) {
-  constexpr double most_of_it = 0.7;
   GpuAccount account;
   std::string lost;
   core::Bytes total = 0;
@@ -371,7 +370,7 @@ GpuAccount gpu_account(const std::vector<Use>& uses, std::string_view preallocat
   account.source = full->memory_source;
   const core::Bytes peak = *full->memory_peak;
   const bool most =
-      static_cast<double>(peak) >= most_of_it * static_cast<double>(total) && total > 0;
+      static_cast<double>(peak) >= preallocated_share * static_cast<double>(total) && total > 0;
   if (most && (!preallocator.empty() || is_the_same_at_others(peak, batch, history)))
     account.note = preallocated_words(preallocator);
   else

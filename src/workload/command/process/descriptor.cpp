@@ -3,11 +3,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <system_error>
 
@@ -46,6 +49,12 @@ Pair make_sockets() {
 
 Descriptor open_null() {
   return checked(open("/dev/null", O_RDONLY | O_CLOEXEC), "an empty input");
+}
+
+void wait_for_input(const std::vector<int>& numbers, double seconds) {
+  std::vector<pollfd> all;
+  for (const int number : numbers) all.push_back({number, POLLIN, 0});
+  poll(all.data(), all.size(), static_cast<int>(std::ceil(std::max(0.0, seconds) * 1e3)));
 }
 
 std::optional<std::string> read_file(const std::string& path) {

@@ -31,6 +31,9 @@ Pair make_pipe();
 Pair make_sockets();  // message-based; either end reads and writes
 Descriptor open_null();
 
+// Until one is readable, a signal interrupts, or this long.
+void wait_for_input(const std::vector<int>& numbers, double seconds);
+
 // The kernel's small files, with plain system calls: some are read ten times a second. Missing or
 // malformed files are nullopt, never an error.
 std::optional<std::string> read_file(const std::string& path);

@@ -1,5 +1,3 @@
-#include "workload/command/process/start_program.h"
-
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
@@ -9,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+
+#include "workload/command/process/supervisor.h"
 
 namespace sweetspot::workload::command::process {
 namespace {

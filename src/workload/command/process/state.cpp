@@ -1,7 +1,6 @@
 #include "workload/command/process/state.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -152,12 +151,11 @@ bool Process::State::wait_until_empty(core::Seconds time) {
     if (empty()) return true;
     const core::Seconds left = until - Clock::now();
     if (left.count() <= 0) return false;
-    std::vector<pollfd> wait;
-    for (const int number : streams.open()) wait.push_back({number, POLLIN, 0});
-    if (!supervisor->lost()) wait.push_back({supervisor->descriptor(), POLLIN, 0});
+    std::vector<int> inputs = streams.open();
+    if (!supervisor->lost()) inputs.push_back(supervisor->descriptor());
     // A lost supervisor reports nothing: poll again soon.
     const double most = supervisor->lost() ? between_kills.count() : 1;
-    poll(wait.data(), wait.size(), static_cast<int>(std::min(left.count(), most) * 1e3) + 1);
+    wait_for_input(inputs, std::min(left.count(), most));
     keep_output();
   }
 }

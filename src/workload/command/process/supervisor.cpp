@@ -18,7 +18,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "workload/command/process/start_program.h"
 
 namespace sweetspot::workload::command::process {
 namespace {

@@ -44,6 +44,12 @@ struct Charge {
 };
 // Forks the supervisor and returns its process id. MachineError if the fork fails.
 pid_t appoint(const Charge& charge);
+// In the supervisor: forks and executes the program and reports the result in `word`. Returns its
+// process id, or -1. Makes only system calls.
+pid_t start_program(const Charge& charge, Word& word);
+
+// close_range(), or one by one if the kernel is too old for it.
+void close_from_to(unsigned first, unsigned last);
 
 // Our side of a supervisor: its messages, and ours to it.
 class SupervisorLink {
