@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 
 namespace sweetspot::store {
@@ -11,13 +10,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the bytes are copied as they are");
 
-// Per layout, from 1.
-constexpr std::size_t step_bytes[] = {sizeof(double) * (1 + trial::phase_count) + 8 + 1,
-                                      sizeof(double) * (1 + trial::phase_count) + 8 + 1 + 8 + 4};
-static_assert(std::size(step_bytes) == step_layout);
+constexpr std::size_t step_bytes = sizeof(double) * (1 + trial::phase_count) + 8 + 1 + 8 + 4;
 constexpr std::size_t reading_bytes = sizeof(double) * 3 + 8;
-// 4 was for single steps at slow moments, before there were rounds.
-constexpr unsigned char warm_up_flag = 1, outlier_flag = 2, slowed_flag = 8;
+constexpr unsigned char warm_up_flag = 1, outlier_flag = 2, slowed_flag = 4;
 
 template <class T>
 void put(char*& to, const T& value) {
@@ -42,7 +37,7 @@ std::optional<double> take_known(const char*& from) {
 }  // namespace
 
 std::string pack(const std::vector<trial::Step>& steps) {
-  std::string bytes(steps.size() * step_bytes[step_layout - 1], '\0');
+  std::string bytes(steps.size() * step_bytes, '\0');
   char* to = bytes.data();
   for (const trial::Step& step : steps) {
     put(to, step.seconds);
@@ -69,11 +64,9 @@ std::string pack(const std::vector<trial::Reading>& trace) {
   return bytes;
 }
 
-std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes, int layout) {
-  if (layout < 1 || layout > step_layout) return std::nullopt;
-  const std::size_t each = step_bytes[layout - 1];
-  if (bytes.size() % each != 0) return std::nullopt;
-  std::vector<trial::Step> steps(bytes.size() / each);
+std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes) {
+  if (bytes.size() % step_bytes != 0) return std::nullopt;
+  std::vector<trial::Step> steps(bytes.size() / step_bytes);
   const char* from = bytes.data();
   for (trial::Step& step : steps) {
     unsigned char flags = 0;
@@ -84,7 +77,6 @@ std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes, int
     step.warm_up = flags & warm_up_flag;
     step.outlier = flags & outlier_flag;
     step.slowed = flags & slowed_flag;
-    if (layout == 1) continue;  // one update, outside rounds
     take(from, step.updates);
     take(from, step.round);
   }

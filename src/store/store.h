@@ -22,7 +22,7 @@ class Writer {
   // saved again as it grows. All or none; on disk when it returns (synchronous=FULL): a kill right
   // after loses nothing.
   virtual void save(std::span<trial::Trial> trials) = 0;
-  // Replaces an existing trial except its steps, trace and epochs.
+  // Replaces an existing trial except its raw steps and trace.
   virtual void amend(const trial::Trial& trial) = 0;
   // The study's answer so far, as JSON.
   virtual void set_answer(const std::string& answer) = 0;
@@ -93,8 +93,8 @@ class Follower {
 };
 
 // Trial history. Many processes may read while one writes, or several that share a queue.
-// MachineError or InputError in one sentence: locked by another run (with its pid), newer schema,
-// corrupt, read-only, disk full, gone.
+// MachineError or InputError in one sentence: locked by another run (with its pid), older or newer
+// schema, corrupt, read-only, disk full, gone.
 class Store {
  public:
   virtual ~Store() = default;
@@ -116,23 +116,15 @@ class Store {
 };
 
 // "sqlite:PATH", a bare path, or "postgresql://…" as parsed by libpq. Created if missing, by the
-// first study: reading creates nothing and finds no studies. Migrated if older.
+// first study: reading creates nothing and finds no studies. "memory:" is a new one, in the memory
+// of this process, that ends with the last object that uses it.
 std::unique_ptr<Store> open_store(const std::string& url);
 bool is_postgres(std::string_view url);  // else a file
 // --db, else SWEETSPOT_DB, else sqlite:sweetspot.db in the current directory.
 std::string store_url(const std::optional<std::string>& asked);
 
-// Shared by the queues of all stores.
-
 // The wanted settings, each as often as it occurs, that are not among `has`.
 std::vector<trial::Setting> missing(std::span<const trial::Setting> wanted,
                                     std::span<const trial::Setting> has);
-
-// The trial of a setting whose processes were lost this many times, the last of them this one.
-trial::Trial lost_trial(const trial::Setting& setting, int times, const std::string& host,
-                        std::int64_t pid);
-
-std::string_view name(Attempt::Ending ending);
-std::optional<Attempt::Ending> ending_named(std::string_view text);
 
 }  // namespace sweetspot::store

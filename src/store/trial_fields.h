@@ -1,16 +1,19 @@
 #pragma once
-#include <string>
-#include <vector>
+#include <concepts>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
 
 #include "trial/trial.h"
 
 namespace sweetspot::store {
 
-// The columns of a trial, each declared once: inserting, replacing and reading all use this list,
-// in every store. visit(name, field) is called for each; the visitor splits what spans several
-// columns (an interval, phases).
-template <class Setting, class Visit>
-void each_setting_field(Setting& setting, Visit&& visit) {
+// The fields of what is stored as JSON (trial_json.h), each declared once: visit(name, field) is
+// called for each, whether it is written or read.
+template <class T, class Of>
+concept Some = std::same_as<std::remove_const_t<T>, Of>;
+
+void each_field(Some<trial::Setting> auto& setting, auto&& visit) {
   visit("batch", setting.batch);
   visit("accumulation", setting.accumulation);
   visit("precision", setting.configuration.precision);
@@ -21,9 +24,64 @@ void each_setting_field(Setting& setting, Visit&& visit) {
   visit("power_limit_watts", setting.configuration.power_limit_watts);
 }
 
-template <class Trial, class Visit>
-void each_field(Trial& trial, Visit&& visit) {
-  each_setting_field(trial.setting, visit);
+// Numbers that are stored as a list: phases in the order of trial::Phase, memory in that of
+// core::Use.
+auto numbers_of(Some<trial::Interval> auto& interval) {
+  return std::tie(interval.mean, interval.low, interval.high);
+}
+auto& numbers_of(Some<trial::PhaseSeconds> auto& phases) { return phases; }
+auto& numbers_of(Some<core::MemoryByUse> auto& memory) { return memory.bytes; }
+
+void each_field(Some<trial::Contention> auto& contention, auto&& visit) {
+  visit("cpu_pressure_share", contention.cpu_pressure_share);
+  visit("other_cpu_share", contention.other_cpu_share);
+  visit("slowed_share", contention.slowed_share);
+  visit("other_gpu_share", contention.other_gpu_share);
+  visit("other_gpu_memory_bytes", contention.other_gpu_memory);
+  visit("gpu_throttle", contention.gpu_throttle);
+  visit("contended", contention.contended);
+  visit("reason", contention.reason);
+}
+
+void each_field(Some<trial::GpuUse> auto& gpu, auto&& visit) {
+  visit("device", gpu.device);
+  visit("name", gpu.name);
+  visit("memory_peak_bytes", gpu.memory_peak);
+  visit("memory_free_bytes", gpu.memory_free);
+  visit("memory_source", gpu.memory_source);
+  visit("utilisation_share", gpu.utilisation_share);
+  visit("power_watts", gpu.power_watts);
+  visit("energy_joules", gpu.energy_joules);
+  visit("core_clock_mhz", gpu.core_clock_mhz);
+}
+
+void each_field(Some<trial::Loss> auto& loss, auto&& visit) {
+  visit("step", loss.step);
+  visit("value", loss.value);
+}
+
+void each_field(Some<trial::Epoch> auto& epoch, auto&& visit) {
+  visit("epoch", epoch.epoch);
+  visit("train_seconds", epoch.train_seconds);
+  visit("train_loss", epoch.train_loss);
+  visit("train_accuracy", epoch.train_accuracy);
+  visit("test_loss", epoch.test_loss);
+  visit("test_accuracy", epoch.test_accuracy);
+  visit("noise_scale", epoch.noise_scale);
+}
+
+void each_field(Some<trial::Evaluation> auto& evaluation, auto&& visit) {
+  visit("steps", evaluation.steps);
+  visit("samples", evaluation.samples);
+  visit("train_seconds", evaluation.train_seconds);
+  visit("test_loss", evaluation.test_loss);
+  visit("test_accuracy", evaluation.test_accuracy);
+  visit("noise_scale", evaluation.noise_scale);
+}
+
+// Without raw steps and traces, which are bytes (step_blob.h).
+void each_field(Some<trial::Trial> auto& trial, auto&& visit) {
+  visit("setting", trial.setting);
   visit("device", trial.device);
   visit("outcome", trial.outcome);
   visit("stop_reason", trial.stop_reason);
@@ -39,7 +97,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("sample_stride", trial.sample_stride);
   visit("memory_predicted_bytes", trial.memory_predicted);
   visit("memory_measured_bytes", trial.memory_measured);
-  visit("memory", trial.memory_by_use);
+  visit("memory_by_use_bytes", trial.memory_by_use);
   visit("host_memory_bytes", trial.host_memory);
   visit("memory_capacity_bytes", trial.memory_capacity);
   visit("memory_wanted_bytes", trial.memory_wanted);
@@ -55,22 +113,15 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("noise_scale_samples", trial.noise_scale);
   visit("sharpness", trial.sharpness);
   visit("end_train_loss", trial.end_train_loss);
-  visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
-  visit("other_cpu_share", trial.contention.other_cpu_share);
-  visit("slowed_share", trial.contention.slowed_share);
-  visit("other_gpu_share", trial.contention.other_gpu_share);
-  visit("other_gpu_memory_bytes", trial.contention.other_gpu_memory);
-  visit("gpu_throttle", trial.contention.gpu_throttle);
-  visit("contended", trial.contention.contended);
-  visit("contention_reason", trial.contention.reason);
+  visit("contention", trial.contention);
+  visit("gpus", trial.gpus);
+  visit("losses", trial.losses);
+  visit("epochs", trial.epochs);
+  visit("evaluations", trial.evaluations);
   visit("note", trial.note);
   visit("last_output", trial.last_output);
   visit("started_at", trial.started_at);
   visit("seconds", trial.seconds);
 }
-
-// Their names, in that order: for INSERT, UPDATE and SELECT alike.
-const std::vector<std::string>& trial_columns();
-const std::vector<std::string>& setting_columns();
 
 }  // namespace sweetspot::store

@@ -1,9 +1,11 @@
-// The studies that are in a database: listed, shown, deleted. The database is one of an older
-// schema, so that every command here reads what an earlier version wrote.
+// The studies that are in a database: listed, shown, deleted.
+#include <sqlite3.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/support.h"
 #include "rendered.h"
+#include "store/store.h"
 #include "temporary_folder.h"
 #include "words.h"
 
@@ -18,7 +20,33 @@ using testing::StartsWith;
 
 class Studies : public testing::Test {
  protected:
-  Studies() { fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v1.db", file_); }
+  Studies() {
+    const auto store = store::open_store(file_.string());
+    for (const int number : {1, 2}) {
+      const auto writer =
+          store->open_study({"paper-cnn on mnist", "{\"number\":" + std::to_string(number) + "}"},
+                            {"sweetspot 0.1.0", "a CPU", "{\"cpu\":\"a CPU\"}"}, false);
+      std::vector<trial::Trial> trials{trial_of(16), trial_of(32)};
+      writer->save(trials);
+      if (number == 1) writer->set_state(trial::StudyState::finished);
+    }
+  }
+  static trial::Trial trial_of(std::int64_t batch) {
+    trial::Trial trial;
+    trial.setting.batch = batch;
+    const double speed = 1000.0 * static_cast<double>(batch);
+    trial.stop_reason = trial::StopReason::precise;
+    trial.samples_per_second = {speed, 0.99 * speed, 1.01 * speed};
+    trial.step_seconds_median = 0.001;
+    trial.steps = trial.timings = 3, trial.warm_up_steps = 1;
+    trial.samples_seen = 3 * batch;
+    trial.memory_predicted = trial.memory_measured = 5000000;
+    trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
+    trial.started_at = 1790000001, trial.seconds = 0.5;
+    for (const double seconds : {0.001, 0.002, 0.003})
+      trial.raw.push_back({seconds, batch, 1, {}, seconds == 0.001, false});
+    return trial;
+  }
   // `sweetspot studies …` on the database, by flag.
   Finished studies(std::vector<std::string> more) const {
     more.insert(more.begin(), "studies");
@@ -45,7 +73,7 @@ TEST_F(Studies, AreListedNewestFirst) {
   EXPECT_EQ(list[1]["workload"], "paper-cnn on mnist");
   EXPECT_EQ(list[1]["state"], "finished");
   EXPECT_EQ(list[1]["trial_count"], 2);
-  EXPECT_EQ(list[1]["started_at_unix_seconds"], 1790000000.5);
+  EXPECT_GT(list[1]["started_at_unix_seconds"], 1.7e9);
   EXPECT_EQ(list[1]["best"]["batch"], 32);
   EXPECT_DOUBLE_EQ(list[1]["best"]["samples_per_second"], 32000);
 }
@@ -142,6 +170,19 @@ TEST_F(Studies, OfABadDatabaseAreASentence) {
        std::vector<std::vector<std::string>>{{"list"}, {"show", "1"}, {"delete", "1"}})
     expect_sentence(studies(command), 2);
   EXPECT_EQ(read_file(file_), std::string(5000, 'x'));
+}
+
+TEST_F(Studies, OfAnOlderSchemaAreASentence) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "PRAGMA user_version = 14", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  const std::string before = read_file(file_);
+  for (const auto& command :
+       std::vector<std::vector<std::string>>{{"list"}, {"show", "1"}, {"delete", "1"}})
+    expect_sentence(studies(command), 2);
+  expect_sentence(run({"tune", "--workload", "fake:", "--db", file_.string()}), 2);
+  EXPECT_EQ(read_file(file_), before);
 }
 
 class NamedStudies : public testing::Test {

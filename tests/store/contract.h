@@ -14,7 +14,8 @@ namespace sweetspot::tests {
 class Place {
  public:
   virtual ~Place() = default;
-  virtual std::string url() const = 0;
+  // The same store each time, as another process would open it.
+  virtual std::shared_ptr<store::Store> open() const = 0;
   virtual bool is_untouched() const = 0;
 };
 
@@ -27,8 +28,7 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.nam
 
 class StoreContract : public testing::TestWithParam<StoreKind> {
  protected:
-  std::string url() const { return place_->url(); }
-  std::unique_ptr<store::Store> open() const { return store::open_store(url()); }
+  std::shared_ptr<store::Store> open() const { return place_->open(); }
   std::unique_ptr<Place> place_ = GetParam().make_place();
 };
 

@@ -85,6 +85,15 @@ TEST_P(StoreContract, NumbersThatAreNoneDoNotBecomeZero) {
   EXPECT_EQ(read.memory_predicted, trial.memory_predicted);
 }
 
+TEST_P(StoreContract, TextThatIsNotValidIsMadeSo) {
+  const auto writer = open()->open_study(study_key(), environment(), false);
+  trial::Trial trial = trial_of(1);
+  trial.note = std::string("a\0b", 3) + "\xff\xfe „c“\n\t\x1b[0m";
+  add(*writer, trial);
+  EXPECT_EQ(open()->study(writer->study().id)->trials.at(0).note,
+            std::string("a\0b", 3) + "\uFFFD\uFFFD „c“\n\t\x1b[0m");
+}
+
 TEST_P(StoreContract, EachTrialHasItsOwnEpochsAndTrace) {
   const auto writer = open()->open_study(study_key(), environment(), false);
   const auto other = open()->open_study(study_key("other"), environment(), false);
@@ -132,7 +141,7 @@ TEST_P(StoreContract, WhatIsSaidOfATrialCanBeAmendedAndItsDetailsStay) {
   said.note = "its batch was another one";
   said.samples_per_second.reset();
   trial::Trial expected = said;
-  said.raw = {}, said.trace = {}, said.epochs = {};
+  said.raw = {}, said.trace = {};
   writer->amend(said);
   expect_equal(open()->study(writer->study().id)->trials.at(0), expected);
 }

@@ -1,4 +1,5 @@
 // What a path can turn out to be: each gives one sentence and a remedy.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -100,6 +101,38 @@ TEST_F(Places, ANewerSchema) {
   EXPECT_THAT(reading(file_), testing::HasSubstr("1000"));
 }
 
+// As programs before the first release wrote them.
+constexpr const char* older_schema =
+    "PRAGMA journal_mode = WAL; CREATE TABLE study (id INTEGER PRIMARY KEY, question TEXT);"
+    "INSERT INTO study VALUES (1, 'what?'); PRAGMA application_id = 0x73777370;"
+    "PRAGMA user_version = 14";
+
+TEST_F(Places, AnOlderSchemaIsRefusedAndStaysAsItIs) {
+  execute(file_, older_schema);
+  const std::string before = bytes_of(file_);
+  expect_sentence(file_);
+  EXPECT_THROW(store::open_store(file_.string())->studies(), core::InputError);
+  EXPECT_EQ(bytes_of(file_), before);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "only the file";
+}
+
+TEST_F(Places, AnOlderSchemaInTheLogOfAKilledProcess) {
+  const fs::path log = file_.string() + "-wal";
+  {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ / "alive.db").c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, older_schema, nullptr, nullptr, nullptr), SQLITE_OK);
+    fs::copy_file(folder_ / "alive.db", file_);
+    fs::copy_file(folder_ / "alive.db-wal", log);
+    sqlite3_close(database);
+  }
+  const std::string before = bytes_of(file_), log_before = bytes_of(log);
+  ASSERT_NE(log_before, "");
+  expect_sentence(file_);
+  EXPECT_EQ(bytes_of(file_), before);
+  EXPECT_EQ(bytes_of(log), log_before);
+}
+
 TEST_F(Places, ATruncatedFile) {
   fill(file_);
   fs::resize_file(file_, fs::file_size(file_) / 2);
@@ -118,22 +151,24 @@ TEST_F(Places, GarbageInTheMiddle) {
 
 TEST_F(Places, ValuesThatMakeNoSense) {
   fill(file_, 1);
-  execute(file_, "UPDATE trial SET outcome = 'splendid'");
-  expect_sentence(file_);
-  execute(file_, "UPDATE trial SET outcome = 'ok', stop_reason = 'tired'");
-  expect_sentence(file_);
-  execute(file_, "UPDATE trial SET stop_reason = NULL; UPDATE study SET state = 'asleep'");
-  EXPECT_WORDS(reading(file_));
-  execute(file_, "UPDATE study SET state = 'stopped'; UPDATE steps SET data = x'0102'");
-  EXPECT_EQ(reading(file_), "no error");
   const auto studying = [&] {
     return sentence_of([&] { store::open_store(file_.string())->study(1); });
   };
+  for (const char* body : {"", "[]", "{}", "{\"outcome\":\"splendid\"}"}) {
+    execute(file_, fmt::format("UPDATE trial SET body = '{}'", body).c_str());
+    expect_sentence(file_);
+  }
+  execute(file_, "UPDATE trial SET body = '{\"outcome\":\"ok\"}'; UPDATE raw SET steps = x'0102'");
+  EXPECT_EQ(reading(file_), "no error");
   EXPECT_WORDS(studying());
-  execute(file_, "UPDATE steps SET data = x''");
+  execute(file_, "UPDATE raw SET steps = x'', trace = x'0102'");
+  EXPECT_WORDS(studying());
+  execute(file_, "UPDATE raw SET trace = 'text'");
+  EXPECT_WORDS(studying());
+  execute(file_, "UPDATE raw SET trace = x''");
   EXPECT_EQ(studying(), "no error");
-  execute(file_, "INSERT INTO trace VALUES (1, x'0102')");
-  EXPECT_WORDS(studying());
+  execute(file_, "UPDATE study SET state = 'asleep'");
+  EXPECT_WORDS(reading(file_));
 }
 
 TEST_F(Places, AReadOnlyFileIsReadAndNotWritten) {

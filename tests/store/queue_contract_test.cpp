@@ -33,8 +33,9 @@ trial::Trial trial_at(const store::Claim& claim) {
   return trial;
 }
 
-std::unique_ptr<store::Queue> join(const std::string& url, const store::QueueTerms& terms = {}) {
-  return store::open_store(url)->join_study(study_key(), environment(), terms);
+std::unique_ptr<store::Queue> join(const std::shared_ptr<store::Store>& store,
+                                   const store::QueueTerms& terms = {}) {
+  return store->join_study(study_key(), environment(), terms);
 }
 
 TEST_P(QueueContract, EightWorkersTakeEachSettingOnce) {
@@ -42,7 +43,7 @@ TEST_P(QueueContract, EightWorkersTakeEachSettingOnce) {
   std::vector<std::int64_t> batches;
   for (std::int64_t batch = 1; batch <= count; ++batch) batches.push_back(batch);
   const auto work = [&] {
-    const auto queue = join(url());
+    const auto queue = join(open());
     queue->plan(settings_of(batches));
     while (const auto claim = queue->claim()) {
       trial::Trial trial = trial_at(*claim);
@@ -53,7 +54,7 @@ TEST_P(QueueContract, EightWorkersTakeEachSettingOnce) {
   std::vector<std::jthread> workers;
   for (int i = 0; i < 8; ++i) workers.emplace_back(work);
   workers.clear();
-  const auto queue = join(url());
+  const auto queue = join(open());
   const store::QueueCount counted = queue->count();
   EXPECT_EQ(counted.finished, count);
   EXPECT_EQ(counted.waiting + counted.running, 0);
@@ -64,7 +65,7 @@ TEST_P(QueueContract, EightWorkersTakeEachSettingOnce) {
 }
 
 TEST_P(QueueContract, SettingsComeBackAsTheyWere) {
-  const auto queue = join(url());
+  const auto queue = join(open());
   const trial::Setting setting = full_trial().setting;
   queue->plan({&setting, 1});
   const auto claim = queue->claim();
@@ -81,7 +82,7 @@ TEST_P(QueueContract, APlanThatIsSaidAgainAddsWhatIsMissing) {
     const auto writer = open()->open_study(study_key(), environment(), false);
     add(*writer, trial_of(1));
   }
-  const auto one = join(url()), two = join(url());
+  const auto one = join(open()), two = join(open());
   one->plan(settings_of({1, 2, 1, 3}));
   two->plan(settings_of({1, 2, 1, 3}));
   EXPECT_EQ(one->count().waiting, 3) << "a batch of 1 was measured before";
@@ -95,7 +96,7 @@ TEST_P(QueueContract, APlanThatIsSaidAgainAddsWhatIsMissing) {
 }
 
 TEST_P(QueueContract, ALostWorkersSettingIsTakenByAnother) {
-  const auto lost = join(url()), other = join(url(), impatient), third = join(url());
+  const auto lost = join(open()), other = join(open(), impatient), third = join(open());
   lost->plan(settings_of({1}));
   const auto first = lost->claim();
   ASSERT_TRUE(first);
@@ -125,10 +126,10 @@ TEST_P(QueueContract, ALostWorkersSettingIsTakenByAnother) {
 }
 
 TEST_P(QueueContract, WhatIsLostTooOftenIsKilledWithItsHistory) {
-  const auto queue = join(url(), impatient);
+  const auto queue = join(open(), impatient);
   queue->plan(settings_of({1, 2}));
   for (int number = 1; number <= impatient.most_attempts; ++number) {
-    const auto claim = join(url(), impatient)->claim();  // by a worker that is gone immediately
+    const auto claim = join(open(), impatient)->claim();  // by a worker that is gone immediately
     ASSERT_TRUE(claim);
     EXPECT_EQ(claim->setting.batch, 1);
     EXPECT_EQ(claim->number, number);
@@ -145,7 +146,7 @@ TEST_P(QueueContract, WhatIsLostTooOftenIsKilledWithItsHistory) {
 }
 
 TEST_P(QueueContract, WhatIsGivenBackIsNotHeldAgainstIt) {
-  const auto queue = join(url(), {core::Seconds(60), 1});
+  const auto queue = join(open(), {core::Seconds(60), 1});
   queue->plan(settings_of({1}));
   for (int i = 0; i < 3; ++i) {
     const auto claim = queue->claim();
@@ -158,7 +159,7 @@ TEST_P(QueueContract, WhatIsGivenBackIsNotHeldAgainstIt) {
 }
 
 TEST_P(QueueContract, WhatWasGivenUpAndNotTakenYetCounts) {
-  const auto slow = join(url()), other = join(url(), impatient);
+  const auto slow = join(open()), other = join(open(), impatient);
   slow->plan(settings_of({1}));
   const auto first = slow->claim();
   ASSERT_TRUE(first);
@@ -172,7 +173,7 @@ TEST_P(QueueContract, WhatWasGivenUpAndNotTakenYetCounts) {
 }
 
 TEST_P(QueueContract, AWriterAndAQueueExcludeEachOther) {
-  auto one = join(url()), two = join(url());
+  auto one = join(open()), two = join(open());
   const std::int64_t id = one->writer().study().id;
   EXPECT_EQ(two->writer().study().id, id);
   EXPECT_THROW(open()->open_study(study_key(), environment(), false), core::MachineError);
@@ -183,11 +184,11 @@ TEST_P(QueueContract, AWriterAndAQueueExcludeEachOther) {
   EXPECT_EQ(open()->studies().at(0).state, StudyState::stopped);
   const auto writer = open()->open_study(study_key(), environment(), false);
   EXPECT_EQ(writer->study().id, id);
-  EXPECT_THROW(join(url()), core::MachineError);
+  EXPECT_THROW(join(open()), core::MachineError);
 }
 
 TEST_P(QueueContract, AFollowerHearsOfWhatIsFinished) {
-  const auto queue = join(url());
+  const auto queue = join(open());
   queue->plan(settings_of({1}));
   const auto claim = queue->claim();
   const auto follower = open()->follow();
@@ -201,7 +202,7 @@ TEST_P(QueueContract, AFollowerHearsOfWhatIsFinished) {
 TEST_P(QueueContract, ADeletedStudyTakesItsQueueAlong) {
   std::int64_t id = 0;
   {
-    const auto queue = join(url());
+    const auto queue = join(open());
     id = queue->writer().study().id;
     queue->plan(settings_of({1, 2}));
     const auto claim = queue->claim();
@@ -210,7 +211,7 @@ TEST_P(QueueContract, ADeletedStudyTakesItsQueueAlong) {
   }
   EXPECT_TRUE(open()->remove(id));
   EXPECT_TRUE(open()->attempts(id).empty());
-  const auto queue = join(url());
+  const auto queue = join(open());
   EXPECT_FALSE(queue->claim());
 }
 

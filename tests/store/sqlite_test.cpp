@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/contract.h"
-#include "store/sqlite/file.h"
+#include "store/sqlite/place.h"
 #include "store/support.h"
 #include "temporary_folder.h"
 
@@ -13,7 +13,9 @@ namespace {
 class FilePlace : public Place {
  public:
   explicit FilePlace(std::string prefix) : prefix_(std::move(prefix)) {}
-  std::string url() const override { return prefix_ + (folder_ / "a.db").string(); }
+  std::shared_ptr<store::Store> open() const override {
+    return store::open_store(prefix_ + (folder_ / "a.db").string());
+  }
   bool is_untouched() const override { return std::filesystem::is_empty(folder_.path()); }
 
  private:
@@ -21,13 +23,26 @@ class FilePlace : public Place {
   TemporaryFolder folder_;
 };
 
+class MemoryPlace : public Place {
+ public:
+  std::shared_ptr<store::Store> open() const override { return store_; }
+  bool is_untouched() const override { return true; }
+
+ private:
+  std::shared_ptr<store::Store> store_ = store::open_store("memory:");
+};
+
+const StoreKind memory{"memory", [] { return std::make_unique<MemoryPlace>(); }};
+
 StoreKind kind(const char* name, const char* prefix) {
   return {name, [prefix] { return std::make_unique<FilePlace>(prefix); }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract,
-                         testing::Values(kind("url", "sqlite:"), kind("path", "")), kind_name);
-INSTANTIATE_TEST_SUITE_P(Sqlite, QueueContract, testing::Values(kind("path", "")), kind_name);
+                         testing::Values(kind("url", "sqlite:"), kind("path", ""), memory),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, QueueContract, testing::Values(kind("path", ""), memory),
+                         kind_name);
 
 TEST(SqliteFollower, OutlivesItsFile) {
   const TemporaryFolder folder;
@@ -44,6 +59,19 @@ TEST(SqliteFollower, OutlivesItsFile) {
   expect_heard(*follower, "a file that is gone");
   open()->open_study(study_key(), environment(), false);
   expect_heard(*follower, "a file that came");
+}
+
+TEST(StoreInMemory, EndsWithTheLastThatUsesIt) {
+  const TemporaryFolder folder;
+  auto store = store::open_store("memory:");
+  const auto writer = store->open_study(study_key(), environment(), false);
+  add(*writer, full_trial());
+  EXPECT_TRUE(store::open_store("memory:")->studies().empty()) << "another one";
+  const auto follower = store->follow();
+  store.reset();
+  add(*writer, trial_of(1));
+  EXPECT_TRUE(follower->changed());
+  EXPECT_FALSE(std::filesystem::exists("memory:"));
 }
 
 // The numbers of statfs(2): ext4, XFS, tmpfs and overlay are local.

@@ -4,7 +4,6 @@
 #include <libpq-fe.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <memory>
 
 #include "core/error.h"
@@ -13,10 +12,30 @@
 namespace sweetspot::store::postgres {
 namespace {
 
-PGresult* raw(const std::shared_ptr<void>& result) { return static_cast<PGresult*>(result.get()); }
-PGconn* link(const std::shared_ptr<void>& connection) {
+// Locks have two numbers: ours, so that other programs in the database do not collide, and the
+// study's; 0 is the schema's.
+constexpr const char* our_locks =
+    "FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND classid = 1937208176 AND objid <> 0";  // "swsp"
+
+const Dialect postgres_dialect{
+    .id = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    .key = "BIGINT PRIMARY KEY",
+    .bytes = "BYTEA",
+    .by_hash = "USING hash",
+    .begin = "BEGIN",
+    .snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    .take_turns = "SELECT pg_advisory_xact_lock(1937208176, 0)",
+    .skip_locked = "FOR UPDATE SKIP LOCKED",
+    .now = "extract(epoch FROM clock_timestamp())::float8",
+    .up_since = "extract(epoch FROM pg_postmaster_start_time())::float8"};
+
+PGconn* raw(const std::shared_ptr<void>& connection) {
   return static_cast<PGconn*>(connection.get());
 }
+
+using Result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
 // "FATAL:  the database system is starting up\n" → one line without the severity.
 std::string one_line(const char* message) {
@@ -57,6 +76,27 @@ bool is_hopeless(std::string_view why) {
   return false;
 }
 
+// The server accepts only valid UTF-8 without NUL.
+std::string accepted(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    // Line ends and tabs are not printable, but harmless here.
+    const bool plain = static_cast<unsigned char>(text.front()) < 0x80 && text.front() != '\0';
+    const std::size_t size = plain ? 1 : core::printable_bytes(text);
+    valid += size > 0 ? text.substr(0, size) : "\uFFFD";
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return valid;
+}
+
+std::string bytes_of(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value.held())) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&value.held())) return fmt::format("{}", *real);
+  if (const auto* text = std::get_if<std::string>(&value.held())) return accepted(*text);
+  return value.is_null() ? "" : value.bytes();
+}
+
+// from_chars reads "inf" and "nan" as the server writes them: Infinity, NaN.
 template <class T>
 T parsed(std::string_view text) {
   T value{};
@@ -65,58 +105,33 @@ T parsed(std::string_view text) {
   return value;
 }
 
-}  // namespace
+Blob unescaped(const char* text) {
+  std::size_t size = 0;
+  unsigned char* bytes = PQunescapeBytea(reinterpret_cast<const unsigned char*>(text), &size);
+  if (!bytes) throw std::bad_alloc();
+  Blob blob{std::string(reinterpret_cast<const char*>(bytes), size)};
+  PQfreemem(bytes);
+  return blob;
+}
 
-Value::Value(std::string_view text) {
-  std::string& valid = bytes_.emplace();
-  while (!text.empty()) {
-    // Line ends and tabs are not printable, but harmless here.
-    const bool plain = static_cast<unsigned char>(text.front()) < 0x80 && text.front() != '\0';
-    const std::size_t size = plain ? 1 : core::printable_bytes(text);
-    valid += size > 0 ? text.substr(0, size) : "\uFFFD";
-    text.remove_prefix(std::max<std::size_t>(size, 1));
+Value value_at(const PGresult* result, int row, int column) {
+  if (PQgetisnull(result, row, column)) return {};
+  const char* text = PQgetvalue(result, row, column);
+  switch (PQftype(result, column)) {  // pg_type.dat
+    case 20:                          // int8
+      return parsed<std::int64_t>(text);
+    case 701:  // float8
+      return parsed<double>(text);
+    case 17:  // bytea
+      return unescaped(text);
+    default:
+      return std::string_view(text);
   }
 }
 
-Value::Value(double number) : bytes_(fmt::format("{}", number)) {}
+}  // namespace
 
-Value Value::binary(std::string bytes) {
-  Value value(std::nullopt);
-  value.bytes_ = std::move(bytes);
-  value.is_binary_ = true;
-  return value;
-}
-
-std::int64_t Cell::whole() const { return parsed<std::int64_t>(text_); }
-
-double Cell::real() const {
-  // from_chars reads "inf" and "nan" as the server writes them: Infinity, NaN.
-  return parsed<double>(text_);
-}
-
-std::string Cell::binary() const {
-  std::size_t size = 0;
-  unsigned char* bytes =
-      PQunescapeBytea(reinterpret_cast<const unsigned char*>(text_.data()), &size);
-  if (!bytes) throw std::bad_alloc();
-  std::string copy(reinterpret_cast<const char*>(bytes), size);
-  PQfreemem(bytes);
-  return copy;
-}
-
-Result::Result(void* result)
-    : result_(result, [](void* r) { PQclear(static_cast<PGresult*>(r)); }) {}
-std::size_t Result::rows() const { return static_cast<std::size_t>(PQntuples(raw(result_))); }
-std::int64_t Result::changed() const { return std::atoll(PQcmdTuples(raw(result_))); }
-
-Cell Result::at(std::size_t row, std::size_t column) const {
-  const int r = static_cast<int>(row), c = static_cast<int>(column);
-  if (PQgetisnull(raw(result_), r, c)) return {nullptr, 0};
-  return {PQgetvalue(raw(result_), r, c),
-          static_cast<std::size_t>(PQgetlength(raw(result_), r, c))};
-}
-
-Connection::Connection(const std::string& url) {
+PostgresConnection::PostgresConnection(const std::string& url) : Connection(postgres_dialect) {
   // Later entries win: the URL overrides our defaults. A server that vanished silently is noticed
   // within half a minute.
   const char* names[] = {"connect_timeout",  "keepalives_idle",           "keepalives_interval",
@@ -140,43 +155,55 @@ Connection::Connection(const std::string& url) {
       "SET default_transaction_isolation = 'read committed'");
 }
 
-Result Connection::run(const std::string& sql, const Values& values) {
+Rows PostgresConnection::run(const std::string& sql, const Values& values) {
+  std::vector<std::string> texts;
   std::vector<const char*> bytes;
   std::vector<int> sizes, formats;
-  for (const Value& value : values) {
-    bytes.push_back(value.bytes() ? value.bytes()->data() : nullptr);
-    sizes.push_back(value.bytes() ? static_cast<int>(value.bytes()->size()) : 0);
-    formats.push_back(value.is_binary() ? 1 : 0);
+  for (const Value& value : values) texts.push_back(bytes_of(value));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    bytes.push_back(values[i].is_null() ? nullptr : texts[i].data());
+    sizes.push_back(static_cast<int>(texts[i].size()));
+    formats.push_back(std::holds_alternative<Blob>(values[i].held()) ? 1 : 0);
   }
-  PGconn* connection = link(connection_);
-  Result result(PQexecParams(connection, sql.c_str(), static_cast<int>(values.size()), nullptr,
-                             bytes.data(), sizes.data(), formats.data(), 0));
-  check(connection, static_cast<const PGresult*>(result.handle()));
-  return result;
+  PGconn* connection = raw(connection_);
+  const Result result(PQexecParams(connection, sql.c_str(), static_cast<int>(values.size()),
+                                   nullptr, bytes.data(), sizes.data(), formats.data(), 0),
+                      PQclear);
+  check(connection, result.get());
+  Rows rows(static_cast<std::size_t>(PQntuples(result.get())));
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (int column = 0; column < PQnfields(result.get()); ++column)
+      rows[row].push_back(value_at(result.get(), static_cast<int>(row), column));
+  return rows;
 }
 
-void Connection::run_script(const std::string& sql) {
-  PGconn* connection = link(connection_);
-  const Result result(PQexec(connection, sql.c_str()));
-  check(connection, static_cast<const PGresult*>(result.handle()));
+void PostgresConnection::run_script(const std::string& sql) {
+  PGconn* connection = raw(connection_);
+  const Result result(PQexec(connection, sql.c_str()), PQclear);
+  check(connection, result.get());
 }
 
-Transaction::Transaction(Connection& connection, const char* kind) : connection_(connection) {
-  connection_.run(fmt::format("BEGIN {}", kind));
+Ids PostgresConnection::held(const Ids&) {
+  Ids held;
+  for (const Values& row : run(fmt::format("SELECT objid::bigint {}", our_locks), {}))
+    held.push_back(row[0].whole());
+  return held;
 }
 
-Transaction::~Transaction() {
-  if (!open_) return;
-  try {
-    connection_.run("ROLLBACK");
-  } catch (const Lost&) {  // then it is already rolled back
-  } catch (const Rejected&) {
-  }
+// Whatever changes a study gives its row a new xmin.
+std::string PostgresConnection::glance(const Ids&) {
+  return run(fmt::format("SELECT concat_ws(' ', count(*), sum(xmin::text::bigint),"
+                         " (SELECT sum(DISTINCT objid::bigint) {})) FROM study",
+                         our_locks),
+             {})[0][0]
+      .text();
 }
 
-void Transaction::commit() {
-  open_ = false;
-  connection_.run("COMMIT");
+bool PostgresConnection::try_lock(std::int64_t study, Share share) {
+  return run(fmt::format("SELECT pg_try_advisory_lock{}(1937208176, $1)::int::bigint",
+                         share == Share::alone ? "" : "_shared"),
+             {study})[0][0]
+             .whole() == 1;
 }
 
 namespace {

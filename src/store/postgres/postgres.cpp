@@ -1,148 +1,148 @@
 #include "store/postgres/postgres.h"
 
-#include <fmt/format.h>
+#include <chrono>
+#include <thread>
 
+#include "core/text.h"
 #include "store/postgres/connection.h"
-#include "store/postgres/migrations.h"
-#include "store/postgres/queue.h"
-#include "store/postgres/rows.h"
-#include "store/postgres/session.h"
-#include "store/postgres/writer.h"
+#include "store/schema.h"
 
 namespace sweetspot::store::postgres {
 namespace {
 
-// One query over a persistent connection: a fraction of a millisecond plus the round trip.
-class PostgresFollower : public Follower {
- public:
-  explicit PostgresFollower(std::string url) : url_(std::move(url)) {}
-
-  bool changed() override {
-    std::string now;
-    guarded(url_, [&] {
-      try {
-        now = digest();
-      } catch (const Lost&) {  // a server that was restarted since the last call
-        connection_.reset();
-        now = digest();
-      }
-    });
-    const bool differs = !seen_ || *seen_ != now;
-    seen_ = std::move(now);
-    return differs;
-  }
-
- private:
-  // Changes whenever studies() may.
-  std::string digest() {
-    if (!connection_) {
-      connection_.emplace(url_);
-      is_there_ = false;
-    }
-    if (!is_there_ && !(is_there_ = set_up_if_there(*connection_, url_))) return "nothing";
-    static const std::string sql = fmt::format(
-        "SELECT concat_ws(' ', count(*), max(id), sum(changes),"
-        " sum(id) FILTER (WHERE state = 'running' AND {})) FROM study",
-        is_locked_sql());
-    return connection_->run(sql).at(0, 0).text();
-  }
-
-  std::string url_;
-  std::optional<Connection> connection_;
-  bool is_there_ = false;
-  std::optional<std::string> seen_;
-};
-
-}  // namespace
-
-std::unique_ptr<Follower> open_follower(const std::string& url) {
-  return std::make_unique<PostgresFollower>(url);
+// Everything is in its own schema, "sweetspot", so that the database may hold other things. False:
+// there is none. InputError if its version is not ours. Read from the catalog's rows: a failed name
+// lookup may be cached.
+bool is_set_up(PostgresConnection& connection, const std::string& url) {
+  if (connection
+          .run("SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+               " WHERE nspname = 'sweetspot' AND relname = 'version'",
+               {})
+          .empty())
+    return false;
+  check_version(
+      connection.run("SELECT max(version)::bigint FROM sweetspot.version", {})[0][0].whole(),
+      core::printable(url), "rename its schema sweetspot", "another --db");
+  return true;
 }
 
-namespace {
+// All of it or nothing, one process at a time.
+void set_up(PostgresConnection& connection, const std::string& url) {
+  if (is_set_up(connection, url)) return;
+  Transaction transaction(connection, connection.dialect.begin);
+  connection.run(std::string(connection.dialect.take_turns), {});
+  if (is_set_up(connection, url)) return;  // another was faster
+  connection.run_script("CREATE SCHEMA IF NOT EXISTS sweetspot;" + schema(connection.dialect) +
+                        "CREATE TABLE version (version INTEGER NOT NULL);"
+                        "INSERT INTO version VALUES (" +
+                        std::to_string(schema_version) + ")");
+  transaction.commit();
+}
 
-// Each call has its own connection: nothing is shared between threads.
-class PostgresStore : public Store {
+// How long a run waits for a server that went away: a restart, a failover, a network outage.
+constexpr std::chrono::seconds patience(120);
+
+// Two transactions that wait for each other's rows: one of them retries.
+bool is_deadlock(const Rejected& rejected) {
+  return rejected.state == "40P01" || rejected.state == "40001";
+}
+
+// A connection that is reopened when it breaks, with its lock.
+class PostgresSession : public Session {
  public:
-  explicit PostgresStore(std::string url) : url_(std::move(url)) {}
-
-  std::unique_ptr<Writer> open_study(const trial::StudyKey& study_key,
-                                     const trial::Environment& environment, bool fresh) override {
-    return std::make_unique<PostgresWriter>(url_, study_key, environment, fresh, Share::alone);
-  }
-
-  std::unique_ptr<Queue> join_study(const trial::StudyKey& study_key,
-                                    const trial::Environment& environment,
-                                    const QueueTerms& terms) override {
-    return open_queue(url_, study_key, environment, terms);
-  }
-
-  std::vector<trial::Study> studies() const override { return read(std::nullopt, false); }
-
-  std::optional<trial::Study> study(std::int64_t id) const override {
-    auto found = read(id, true);
-    if (found.empty()) return std::nullopt;
-    return std::move(found.front());
-  }
-
-  std::optional<trial::Trial> trial(std::int64_t id) const override {
-    std::optional<trial::Trial> found;
-    look([&](Connection& connection) { found = select_trial(connection, id); });
-    return found;
-  }
-
-  std::vector<Attempt> attempts(std::int64_t study) const override {
-    std::vector<Attempt> found;
-    look([&](Connection& connection) { found = select_attempts(connection, study); });
-    return found;
-  }
-
-  std::unique_ptr<Follower> follow() const override { return open_follower(url_); }
-
-  bool remove(std::int64_t id) override {
-    bool removed = false;
+  explicit PostgresSession(const std::string& url) : url_(url) {
     guarded(url_, [&] {
-      Connection connection(url_);
-      if (!set_up_if_there(connection, url_)) return;
-      Transaction transaction(connection);
-      if (!try_lock(connection, id, Share::alone)) fail_locked(connection, url_, id);
-      removed = connection.run("DELETE FROM study WHERE id = $1", {id}).changed() > 0;
-      transaction.commit();
+      connection_ = std::make_unique<PostgresConnection>(url_);
+      set_up(*connection_, url_);
     });
-    return removed;
+  }
+
+  // Releases the lock before it returns: the server takes a while to notice a closed connection.
+  ~PostgresSession() override {
+    if (held_ && connection_) try {
+        connection_->run("SELECT pg_advisory_unlock_all()", {});
+      } catch (...) {  // the server is gone, and the lock with it
+      }
+  }
+
+  // MachineError once the patience is over.
+  void transact(const std::function<void(Connection&)>& work) override {
+    using Clock = std::chrono::steady_clock;
+    const auto give_up = Clock::now() + patience;
+    constexpr std::chrono::milliseconds between(100);
+    guarded(url_, [&] {
+      for (;;) try {
+          if (!connection_) reconnect();
+          Transaction transaction(*connection_, connection_->dialect.begin);
+          work(*connection_);
+          transaction.commit();
+          return;
+        } catch (const Lost&) {
+          connection_.reset();
+          if (Clock::now() >= give_up) throw;
+          std::this_thread::sleep_for(between);
+        } catch (const Rejected& rejected) {
+          if (!is_deadlock(rejected) || Clock::now() >= give_up) throw;
+        }
+    });
+  }
+
+  bool lock(Connection&, std::int64_t study, Share share) override {
+    if (held_ && held_->study == study) return true;  // reacquired by reconnect()
+    if (!connection_->try_lock(study, share)) return false;
+    held_ = {study, share};
+    return true;
   }
 
  private:
-  // A consistent snapshot; does nothing if there is no schema yet.
-  void look(const std::function<void(Connection&)>& work) const {
-    guarded(url_, [&] {
-      Connection connection(url_);
-      if (!set_up_if_there(connection, url_)) return;
-      Transaction transaction(connection, snapshot);
-      work(connection);
-    });
+  // The server may not have noticed yet that the old connection is gone, and may hold its lock for
+  // a while.
+  void reconnect() {
+    connection_ = std::make_unique<PostgresConnection>(url_);
+    if (held_ && !connection_->try_lock(held_->study, held_->share)) {
+      connection_.reset();
+      throw Lost{"the study is held by another connection"};
+    }
   }
 
-  std::vector<trial::Study> read(std::optional<std::int64_t> id, bool with_steps) const {
-    std::vector<trial::Study> studies;
-    look([&](Connection& connection) {
-      studies = select_studies(connection, id);
-      read_trials(connection, studies);
-      if (!with_steps) return;
-      for (trial::Study& study : studies)
-        for (trial::Trial& trial : study.trials) read_steps_and_trace(connection, trial);
-    });
-    return studies;
+  struct Held {
+    std::int64_t study;
+    Share share;
+  };
+
+  std::string url_;
+  std::unique_ptr<PostgresConnection> connection_;
+  std::optional<Held> held_;
+};
+
+// Each call has its own connection.
+class PostgresDatabase : public Database {
+ public:
+  explicit PostgresDatabase(std::string url) : url_(std::move(url)) {}
+
+  std::unique_ptr<Session> open_session() const override {
+    return std::make_unique<PostgresSession>(url_);
   }
 
+  std::unique_ptr<Connection> open_reader() const override {
+    auto connection = std::make_unique<PostgresConnection>(url_);
+    if (!is_set_up(*connection, url_)) return nullptr;
+    return connection;
+  }
+
+  void guarded(const std::function<void()>& work) const override { postgres::guarded(url_, work); }
+  std::string shown() const override { return core::printable(url_); }
+  std::string_view another() const override { return "another --db"; }
+
+ private:
   std::string url_;
 };
 
 }  // namespace
 
-std::unique_ptr<Store> open(const std::string& url) {
+std::unique_ptr<Database> open(const std::string& url) {
   check_url(url);
-  return std::make_unique<PostgresStore>(url);
+  return std::make_unique<PostgresDatabase>(url);
 }
 
 }  // namespace sweetspot::store::postgres

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -13,8 +12,6 @@
 
 namespace sweetspot::store::sqlite {
 namespace {
-
-std::string lock_file(const std::filesystem::path& database) { return database.string() + "-lock"; }
 
 // Open file description locks: unlike the classic ones they also exclude two writers of one
 // process, and closing another descriptor does not drop them.
@@ -27,51 +24,38 @@ struct flock byte_of(std::int64_t number, Share share = Share::alone) {
   return range;
 }
 
-[[noreturn]] void fail(const std::filesystem::path& database) {
+[[noreturn]] void fail(const std::filesystem::path& locks) {
   throw core::MachineError(fmt::format("{} cannot be locked ({}); pass --db other.db",
-                                       core::printable(lock_file(database)), std::strerror(errno)));
-}
-
-// Not inherited by the programs that a trial starts: they would hold the lock after us.
-int open_file(const std::filesystem::path& database) {
-  const int descriptor = ::open(lock_file(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(database);
-  return descriptor;
+                                       core::printable(locks.string()), std::strerror(errno)));
 }
 
 }  // namespace
 
-Lock::~Lock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number,
-                             Share share) {
-  Lock lock(open_file(database));
+std::optional<Lock> try_lock(const std::filesystem::path& locks, std::int64_t number, Share share) {
+  // Not inherited by the programs that a trial starts: they would hold the lock after us.
+  Lock lock(::open(locks.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   struct flock range = byte_of(number, share);
-  if (::fcntl(lock.descriptor_, F_OFD_SETLK, &range) == 0) return lock;
-  if (errno == EAGAIN || errno == EACCES) return std::nullopt;
-  fail(database);
+  if (lock && ::fcntl(lock.number(), F_OFD_SETLK, &range) == 0) return lock;
+  if (lock && (errno == EAGAIN || errno == EACCES)) return std::nullopt;
+  fail(locks);
 }
 
 // The kernel has no timed wait for such a lock.
 std::optional<Lock> try_lock_for(std::chrono::milliseconds patience,
-                                 const std::filesystem::path& database, std::int64_t number) {
+                                 const std::filesystem::path& locks, std::int64_t number) {
   const auto end = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    if (auto lock = try_lock(database, number)) return lock;
+    if (auto lock = try_lock(locks, number)) return lock;
     if (std::chrono::steady_clock::now() >= end) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
-bool is_locked(const std::filesystem::path& database, std::int64_t number) {
-  const int descriptor = ::open(lock_file(database).c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
+bool is_locked(const std::filesystem::path& locks, std::int64_t number) {
+  const Lock file(::open(locks.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
   struct flock range = byte_of(number);
-  const bool known = ::fcntl(descriptor, F_OFD_GETLK, &range) == 0;
-  ::close(descriptor);
-  return known && range.l_type != F_UNLCK;
+  return ::fcntl(file.number(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
 }  // namespace sweetspot::store::sqlite

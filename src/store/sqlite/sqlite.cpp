@@ -1,198 +1,102 @@
 #include "store/sqlite/sqlite.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <stdlib.h>
 
-#include <map>
-
-#include "store/sqlite/errors.h"
-#include "store/sqlite/file.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "store/sqlite/connection.h"
 #include "store/sqlite/lock.h"
-#include "store/sqlite/queue.h"
-#include "store/sqlite/rows.h"
-#include "store/sqlite/writer.h"
 
 namespace sweetspot::store::sqlite {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Keeps one connection, since SQLite counts other connections' commits per connection.
-class SqliteFollower : public Follower {
- public:
-  explicit SqliteFollower(fs::path file) : file_(std::move(file)) {}
-
-  bool changed() override {
-    bool changed = false;
-    guarded(file_, [&] { changed = reopened() || committed() || writer_went(); });
-    return changed;
-  }
-
- private:
-  // The file may appear, disappear and be replaced while we follow it.
-  bool reopened() {
-    if (database_ && identity_->still_at(file_)) return false;
-    const bool was_there = database_ != nullptr;
-    database_.reset();
-    if ((database_ = open_for_reading(file_))) {
-      identity_.emplace(file_);
-      version_ = data_version();
-      note_writers();
-    }
-    const bool first = std::exchange(first_, false);
-    return first || was_there || database_;
-  }
-
-  bool committed() {
-    if (!database_) return false;
-    const int version = data_version();
-    if (version == version_) return false;
-    version_ = version;
-    note_writers();
-    return true;
-  }
-
-  int data_version() { return database_->execAndGet("PRAGMA data_version").getInt(); }
-
-  // A killed process commits nothing: it only releases its lock.
-  void note_writers() {
-    written_.clear();
-    for (const trial::Study& study : select_studies(*database_))
-      if (study.state == trial::StudyState::running)
-        written_[study.id] = is_locked(file_, study.id);
-  }
-
-  bool writer_went() {
-    bool changed = false;
-    for (auto& [study, locked] : written_)
-      if (locked && !is_locked(file_, study)) locked = false, changed = true;
-    return changed;
-  }
-
-  fs::path file_;
-  std::unique_ptr<SQLite::Database> database_;
-  std::optional<Identity> identity_;
-  int version_ = 0;
-  std::map<std::int64_t, bool> written_;  // the running studies: does somebody write them?
-  bool first_ = true;
-};
-
-}  // namespace
-
-std::unique_ptr<Follower> open_follower(const fs::path& file) {
-  return std::make_unique<SqliteFollower>(file);
+// A new file name, in a new folder under the temporary directory.
+fs::path rescue_place() {
+  std::error_code none;
+  const auto temporary = fs::temp_directory_path(none);
+  std::string folder = ((none ? "/tmp" : temporary) / "sweetspot-rescued-XXXXXX").string();
+  if (!::mkdtemp(folder.data()))
+    throw core::MachineError(
+        "the database was removed during the run, and its trials cannot be "
+        "kept in " +
+        folder + "; pass --db other.db");
+  return fs::path(folder) / "sweetspot.db";
 }
 
-namespace {
-
-// Each call opens the file again, in well under a millisecond: nothing is shared between threads,
-// and a reader holds nothing that a writer could wait for.
-class SqliteStore : public Store {
+class SqliteSession : public Session {
  public:
-  explicit SqliteStore(fs::path file) : file_(std::move(file)) {}
-
-  std::unique_ptr<Writer> open_study(const trial::StudyKey& study_key,
-                                     const trial::Environment& environment, bool fresh) override {
-    return open_writer(file_, study_key, environment, fresh);
+  explicit SqliteSession(Place place) : place_(std::move(place)) {
+    guarded(place_, [&] { connection_ = open_for_writing(place_); });
   }
 
-  std::unique_ptr<Queue> join_study(const trial::StudyKey& study_key,
-                                    const trial::Environment& environment,
-                                    const QueueTerms& terms) override {
-    return open_queue(file_, study_key, environment, terms);
-  }
-
-  std::vector<trial::Study> studies() const override { return read(std::nullopt, false); }
-
-  std::optional<trial::Study> study(std::int64_t id) const override {
-    auto found = read(id, true);
-    if (found.empty()) return std::nullopt;
-    return std::move(found.front());
-  }
-
-  std::optional<trial::Trial> trial(std::int64_t id) const override {
-    std::optional<trial::Trial> found;
-    guarded(file_, [&] {
-      const auto database = open_for_reading(file_);
-      if (!database) return;
-      SQLite::Transaction snapshot(*database);
-      const auto study = study_of(*database, id);
-      if (!study) return;
-      for (trial::Trial& trial : select_trials(*database, *study))
-        if (trial.id == id) found = std::move(trial);
-      read_steps_and_trace(*database, found.value());
-    });
-    return found;
-  }
-
-  std::vector<Attempt> attempts(std::int64_t study) const override {
-    std::vector<Attempt> found;
-    guarded(file_, [&] {
-      if (const auto database = open_for_reading(file_)) found = select_attempts(*database, study);
-    });
-    return found;
-  }
-
-  std::unique_ptr<Follower> follow() const override { return open_follower(file_); }
-
-  bool remove(std::int64_t id) override {
-    bool removed = false;
-    guarded(file_, [&] {
-      if (!open_for_reading(file_)) return;
-      const auto database = open_for_writing(file_);
-      SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
-      const auto lock = try_lock(file_, id);
-      if (!lock) fail_locked(file_, id, last_pid(*database, id));
-      removed = delete_study(*database, id);
+  // If the file of a locked study was removed meanwhile, its contents are rescued, and the user is
+  // told.
+  void transact(const std::function<void(Connection&)>& work) override {
+    if (!rescued_to_.empty()) fail_gone();
+    guarded(place_, [&] {
+      Transaction transaction(*connection_, connection_->dialect.begin);
+      work(*connection_);
       transaction.commit();
     });
-    return removed;
+    // An unlinked file still accepts writes, and is lost at the end.
+    if (lock_ && !connection_->is_current()) rescue();
+  }
+
+  bool lock(Connection&, std::int64_t study, Share share) override {
+    lock_ = try_lock(place_.locks, study, share);
+    return lock_.has_value();
   }
 
  private:
-  std::vector<trial::Study> read(std::optional<std::int64_t> id, bool with_steps) const {
-    std::vector<trial::Study> studies;
-    guarded(file_, [&] {
-      const auto database = open_for_reading(file_);
-      if (!database) return;
-      studies = select_all(*database, id, with_steps);
-      for (trial::Study& study : studies)
-        if (has_no_writer(study)) {
-          study.state = state_without_writer(*database, study.id);
-          study.running.reset();
-        }
-    });
-    return studies;
+  void rescue() {
+    const fs::path copy = rescue_place();
+    guarded(Place(copy), [&] { connection_->run("VACUUM INTO $1", {copy.string()}); });
+    rescued_to_ = copy;
+    fail_gone();
   }
 
-  static std::vector<trial::Study> select_all(SQLite::Database& database,
-                                              std::optional<std::int64_t> id, bool with_steps) {
-    SQLite::Transaction snapshot(database);
-    auto studies = select_studies(database, id);
-    for (trial::Study& study : studies) {
-      study.trials = select_trials(database, study.id);
-      if (!with_steps) continue;
-      for (trial::Trial& trial : study.trials) read_steps_and_trace(database, trial);
-    }
-    return studies;
+  [[noreturn]] void fail_gone() const {
+    const std::string copy = core::printable(rescued_to_.string());
+    throw core::MachineError(
+        fmt::format("{} was removed during the run; its finished trials are kept in {}, go on with "
+                    "--db {}",
+                    place_.shown, copy, copy));
   }
 
-  bool has_no_writer(const trial::Study& study) const {
-    return study.state == trial::StudyState::running && !is_locked(file_, study.id);
-  }
+  Place place_;
+  std::unique_ptr<Connection> connection_;
+  std::optional<Lock> lock_;
+  fs::path rescued_to_;
+};
 
-  // Its process ended: it set the state since we read, or, if the state is still running, it was
-  // killed.
-  trial::StudyState state_without_writer(SQLite::Database& database, std::int64_t id) const {
-    const auto now = select_studies(database, id);
-    if (now.empty() || has_no_writer(now.front())) return trial::StudyState::stopped;
-    return now.front().state;
-  }
+// Opens the file at each call, in well under a millisecond.
+class SqliteDatabase : public Database {
+ public:
+  explicit SqliteDatabase(Place place) : place_(std::move(place)) {}
 
-  fs::path file_;
+  std::unique_ptr<Session> open_session() const override {
+    return std::make_unique<SqliteSession>(place_);
+  }
+  std::unique_ptr<Connection> open_reader() const override { return open_for_reading(place_); }
+  void guarded(const std::function<void()>& work) const override { sqlite::guarded(place_, work); }
+  std::string shown() const override { return place_.shown; }
+  std::string_view another() const override { return "--db other.db"; }
+
+ private:
+  Place place_;
 };
 
 }  // namespace
 
-std::unique_ptr<Store> open(const fs::path& file) { return std::make_unique<SqliteStore>(file); }
+std::unique_ptr<Database> open(const fs::path& file) {
+  return std::make_unique<SqliteDatabase>(Place(file));
+}
+
+std::unique_ptr<Database> open_in_memory() {
+  return std::make_unique<SqliteDatabase>(Place::in_memory());
+}
 
 }  // namespace sweetspot::store::sqlite

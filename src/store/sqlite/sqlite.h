@@ -2,13 +2,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "store/store.h"
+#include "store/database.h"
 
 namespace sweetspot::store::sqlite {
 
-std::unique_ptr<Follower> open_follower(const std::filesystem::path& file);
-
-// Trial history in one SQLite file. Opens it only when needed; only open_study() creates it.
-std::unique_ptr<Store> open(const std::filesystem::path& file);
+// One SQLite file.
+std::unique_ptr<Database> open(const std::filesystem::path& file);
+// In the memory of this process, for as long as the object and what it opened exist.
+std::unique_ptr<Database> open_in_memory();
 
 }  // namespace sweetspot::store::sqlite
