@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "store/store.h"
+#include "store/trial_json.h"
 
 namespace sweetspot::cluster {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 fs::path settings_file(const fs::path& folder) { return folder / "settings"; }
 
@@ -34,33 +33,6 @@ fs::path stopped_file(const fs::path& folder, std::size_t task) {
                   core::printable(folder.string()), error.message()));
 }
 
-Json json_of(const trial::Setting& s) {
-  return {{"batch", s.batch},
-          {"accumulation", s.accumulation},
-          {"precision", s.configuration.precision},
-          {"workers", s.configuration.workers},
-          {"prefetch", s.configuration.prefetch},
-          {"learning_rate", s.learning_rate},
-          {"seed", s.seed},
-          {"power_limit_watts", s.configuration.power_limit_watts
-                                    ? Json(*s.configuration.power_limit_watts)
-                                    : Json(nullptr)}};
-}
-
-trial::Setting setting_of(const Json& json) {
-  trial::Setting s;
-  json.at("batch").get_to(s.batch);
-  json.at("accumulation").get_to(s.accumulation);
-  json.at("precision").get_to(s.configuration.precision);
-  json.at("workers").get_to(s.configuration.workers);
-  json.at("prefetch").get_to(s.configuration.prefetch);
-  json.at("learning_rate").get_to(s.learning_rate);
-  json.at("seed").get_to(s.seed);
-  if (const Json& watts = json.at("power_limit_watts"); !watts.is_null())
-    s.configuration.power_limit_watts = watts.get<double>();
-  return s;
-}
-
 // Through a temporary name: readers find a complete file or none.
 void copy_whole(const fs::path& from, const fs::path& to) {
   const fs::path partial = to.string() + ".part";
@@ -74,7 +46,7 @@ void copy_whole(const fs::path& from, const fs::path& to) {
 
 void write_settings(const fs::path& folder, std::span<const trial::Setting> settings) {
   std::ofstream file(settings_file(folder));
-  for (const trial::Setting& setting : settings) file << json_of(setting).dump() << '\n';
+  for (const trial::Setting& setting : settings) file << store::json_of(setting) << '\n';
   if (!file.flush()) fail_folder(folder, std::make_error_code(std::errc::io_error));
 }
 
@@ -84,9 +56,9 @@ trial::Setting read_setting(const fs::path& folder, std::size_t task) {
   for (std::size_t i = 0; i <= task; ++i)
     if (!std::getline(file, line))
       fail_folder(folder, std::make_error_code(std::errc::no_such_file_or_directory));
-  const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) fail_folder(folder, std::make_error_code(std::errc::io_error));
-  return setting_of(json);
+  const auto setting = store::setting_of(line);
+  if (!setting) fail_folder(folder, std::make_error_code(std::errc::io_error));
+  return *setting;
 }
 
 void leave_store(const fs::path& folder, std::size_t task, Stage stage, const fs::path& store) {
