@@ -154,54 +154,101 @@ double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs, bo
   return (freedom * found + prior_freedom * prior) / (freedom + prior_freedom);
 }
 
-// For batches that have only separate runs.
-void add_runs(const Readings& readings, stats::StepTimes& times) {
+// All log step times and, behind them, the offset of separate runs: how much longer steps take in
+// them than in rounds, at any batch alike. One normal distribution.
+struct JointTimes {
+  explicit JointTimes(std::size_t batches)
+      : offset(batches), means(batches + 1), covariance((batches + 1) * (batches + 1)) {}
+  double& with(std::size_t a, std::size_t b) { return covariance[a * (offset + 1) + b]; }
+
+  // A run of a batch in rounds tells of both, and of what has errors in common with them.
+  void update(std::size_t batch, const Run& run) {
+    std::vector<double> gain;
+    for (std::size_t a = 0; a <= offset; ++a) gain.push_back(with(a, batch) + with(a, offset));
+    const double total = gain[batch] + gain[offset] + run.variance;
+    const double surprise = run.log_seconds - means[batch] - means[offset];
+    for (std::size_t a = 0; a <= offset; ++a) {
+      means[a] += gain[a] * surprise / total;
+      for (std::size_t b = 0; b <= offset; ++b) with(a, b) -= gain[a] * gain[b] / total;
+    }
+  }
+
+  // The offset's error is shared by all batches that have only runs.
+  void add(std::size_t batch, const Run& run) {
+    means[batch] = run.log_seconds - means[offset];
+    for (std::size_t a = 0; a <= offset; ++a) with(a, batch) = with(batch, a) = -with(a, offset);
+    with(batch, batch) = run.variance + with(offset, offset);
+  }
+
+  std::size_t offset;  // its place
+  std::vector<double> means, covariance;
+};
+
+// A batch's separate runs, as one.
+Run mean_of(const std::vector<Run>& runs, double between, double between_on_gpu) {
+  double weights = 0, weighted = 0;
+  for (const Run& run : runs) {
+    const double weight = 1 / (run.variance + (run.on_gpu ? between_on_gpu : between));
+    weights += weight, weighted += weight * run.log_seconds;
+  }
+  return {weighted / weights, 1 / weights};
+}
+
+// Runs are no further from rounds than from each other, as far as is known before.
+void add_runs(const Readings& readings, const std::map<std::int64_t, std::size_t>& places,
+              JointTimes& times) {
   const double between = variance_between(readings.runs, false);
   const double between_on_gpu = variance_between(readings.runs, true);
-  const std::size_t n = times.batches.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    if (readings.rounds.contains(times.batches[i])) continue;
-    double weights = 0, weighted = 0;
-    for (const Run& run : readings.runs.at(times.batches[i])) {
-      const double weight = 1 / (run.variance + (run.on_gpu ? between_on_gpu : between));
-      weights += weight, weighted += weight * run.log_seconds;
-    }
-    times.log_seconds[i] = weighted / weights;
-    times.covariance[i * n + i] = 1 / weights;
+  const bool on_gpu = std::ranges::all_of(readings.runs, [](const auto& of_batch) {
+    return std::ranges::all_of(of_batch.second, &Run::on_gpu);
+  });
+  // Without rounds, runs are the measure.
+  if (!readings.rounds.empty())
+    times.with(times.offset, times.offset) = on_gpu ? between_on_gpu : between;
+  for (const auto& [batch, runs] : readings.runs)
+    if (readings.rounds.contains(batch))
+      times.update(places.at(batch), mean_of(runs, between, between_on_gpu));
+  for (const auto& [batch, runs] : readings.runs)
+    if (!readings.rounds.contains(batch))
+      times.add(places.at(batch), mean_of(runs, between, between_on_gpu));
+}
+
+void add_rounds(const Readings& readings, const std::map<std::int64_t, std::size_t>& places,
+                JointTimes& times) {
+  if (readings.rounds.empty()) return;
+  std::vector<stats::RoundTimes> columns;
+  std::vector<std::size_t> place;
+  for (const auto& [batch, of_batch] : readings.rounds)
+    columns.push_back(of_batch), place.push_back(places.at(batch));
+  const stats::RoundTable table(columns);
+  const std::vector<double> covariance = table.covariance();
+  for (std::size_t a = 0; a < place.size(); ++a) {
+    times.means[place[a]] = table.estimates()[a];
+    for (std::size_t b = 0; b < place.size(); ++b)
+      times.with(place[a], place[b]) = covariance[a * place.size() + b];
+    if (readings.rounds_on_cpu) times.with(place[a], place[a]) += square(place_deviation);
   }
+  for (const std::int64_t batch : readings.only_slowed)
+    times.with(places.at(batch), places.at(batch)) += square(contended_deviation);
 }
 
 stats::StepTimes times_of(const Readings& readings) {
-  stats::StepTimes times;
-  for (const auto& [batch, of_batch] : readings.rounds) times.batches.push_back(batch);
-  for (const auto& [batch, of_batch] : readings.runs)
-    if (!readings.rounds.contains(batch)) times.batches.push_back(batch);
-  std::ranges::sort(times.batches);
-  const std::size_t n = times.batches.size();
-  times.log_seconds.resize(n);
-  times.covariance.resize(n * n);
-  if (!readings.rounds.empty()) {
-    std::vector<stats::RoundTimes> columns;
-    std::vector<std::size_t> place;  // index of each batch in rounds among all
-    for (const auto& [batch, of_batch] : readings.rounds) {
-      columns.push_back(of_batch);
-      place.push_back(static_cast<std::size_t>(std::ranges::lower_bound(times.batches, batch) -
-                                               times.batches.begin()));
-    }
-    const stats::RoundTable table(columns);
-    const std::vector<double> covariance = table.covariance();
-    for (std::size_t a = 0; a < place.size(); ++a) {
-      times.log_seconds[place[a]] = table.estimates()[a];
-      for (std::size_t b = 0; b < place.size(); ++b)
-        times.covariance[place[a] * n + place[b]] = covariance[a * place.size() + b];
-      double& own = times.covariance[place[a] * n + place[a]];
-      if (readings.rounds_on_cpu) own += square(place_deviation);
-      if (readings.only_slowed.contains(times.batches[place[a]]))
-        own += square(contended_deviation);
-    }
+  std::map<std::int64_t, std::size_t> places;
+  for (const auto& [batch, of_batch] : readings.rounds) places[batch] = 0;
+  for (const auto& [batch, of_batch] : readings.runs) places[batch] = 0;
+  stats::StepTimes found;
+  for (auto& [batch, place] : places) {
+    place = found.batches.size();
+    found.batches.push_back(batch);
   }
-  add_runs(readings, times);
-  return times;
+  JointTimes times(places.size());
+  add_rounds(readings, places, times);
+  add_runs(readings, places, times);
+  for (std::size_t a = 0; a < times.offset; ++a) {
+    found.log_seconds.push_back(times.means[a]);
+    for (std::size_t b = 0; b < times.offset; ++b) found.covariance.push_back(times.with(a, b));
+  }
+  return found;
 }
 
 // Whether batch followed batch in a running program, as in a session.

@@ -31,7 +31,8 @@ struct Evidence {
 
 // The one data model. Batches interleaved in rounds are compared within them (stats::RoundTable).
 // Separate runs, as of a program, have their own error and the between-run deviation, which is
-// never zero. Cancelled trials are ignored.
+// never zero. Between the two kinds there is an offset, estimated from batches that have both: step
+// times are those of rounds, if there are any. Cancelled trials are ignored.
 Evidence evidence(std::span<const trial::Trial> trials);
 
 }  // namespace sweetspot::search
