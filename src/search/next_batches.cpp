@@ -141,14 +141,19 @@ std::optional<std::int64_t> inside_bounds(const Decision& decision, const Eviden
   return found;
 }
 
+std::size_t rounds_of(const Evidence& evidence, std::int64_t batch) {
+  const auto of_batch = evidence.rounds.find(batch);
+  return of_batch == evidence.rounds.end() ? 0 : of_batch->second;
+}
+
 // Blocks of one step or more.
 double seconds_in_rounds(const Evidence& evidence, std::int64_t batch) {
-  const auto rounds = evidence.rounds.find(batch);
-  if (rounds == evidence.rounds.end()) return 0;
+  const std::size_t rounds = rounds_of(evidence, batch);
+  if (rounds == 0) return 0;
   const auto i =
       std::ranges::lower_bound(evidence.times.batches, batch) - evidence.times.batches.begin();
   const double step = std::exp(evidence.times.log_seconds[static_cast<std::size_t>(i)]);
-  return static_cast<double>(rounds->second) * std::max(block_seconds, step);
+  return static_cast<double>(rounds) * std::max(block_seconds, step);
 }
 
 // The smallest batch that is about as fast as the fastest: it represents a plateau, whose larger
@@ -173,6 +178,36 @@ double promised_above(const Evidence& evidence, const Range& range, const Limits
   const auto largest = static_cast<double>(measured.back());
   const auto next = further_up(runnable_octaves(evidence, range, limits), largest, 2 * largest);
   return next ? LastLine(evidence.times).speed(static_cast<double>(*next)) : 0;
+}
+
+// Unmeasured ones only of the coarse scan, until step times are finely known.
+std::vector<std::int64_t> may_enter_rounds(std::vector<std::int64_t> sizes,
+                                           const Evidence& evidence, const Range& range,
+                                           const Limits& limits) {
+  if (!evidence.is_fine())
+    std::erase_if(sizes, [&, coarse = octaves(range, limits)](std::int64_t size) {
+      return !evidence.knows(size) && !std::ranges::binary_search(coarse, size);
+    });
+  return sizes;
+}
+
+// Sizes whose measurement may save something, as far as they may enter, the most likely first. In
+// rounds, energy is read separately, once per batch: more rounds would not add to it.
+std::vector<std::pair<double, std::size_t>> promising_sizes(
+    const Losses& known, std::size_t answer, const std::vector<std::int64_t>& may_enter,
+    const Evidence& evidence, Objective objective) {
+  std::vector<std::pair<double, std::size_t>> promising;
+  for (std::size_t i = 0; i < known.sizes().size(); ++i) {
+    const std::int64_t size = known.sizes()[i];
+    const bool is_read = objective == Objective::energy && evidence.rounds.contains(size) &&
+                         evidence.powers.contains(size);
+    if (i == answer || is_read || !std::ranges::binary_search(may_enter, size)) continue;
+    double gain = known.gain(i, answer);
+    if (!evidence.knows(size)) gain = std::max(gain, known.surprise(i, answer));
+    if (gain >= worth_measuring) promising.emplace_back(gain, i);
+  }
+  std::ranges::sort(promising, std::greater());
+  return promising;
 }
 
 }  // namespace
@@ -237,26 +272,8 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   const std::size_t answer = best_answer(known, evidence, range, limits, promised);
   NextBatches found;
   found.decision = decision_of(known, answer, evidence);
-  const bool is_fine = evidence.is_fine();
-  std::vector<std::int64_t> may_enter = sizes;
-  if (!is_fine)
-    std::erase_if(may_enter, [&, coarse = octaves(range, limits)](std::int64_t size) {
-      return !evidence.knows(size) && !std::ranges::binary_search(coarse, size);
-    });
-  std::vector<std::pair<double, std::size_t>> promising;
-  // In rounds, energy is read separately, once per batch: more rounds would not add to it.
-  const auto is_read = [&](std::int64_t size) {
-    return limits.objective == Objective::energy && evidence.rounds.contains(size) &&
-           evidence.powers.contains(size);
-  };
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (i == answer || is_read(sizes[i])) continue;
-    if (!std::ranges::binary_search(may_enter, sizes[i])) continue;
-    double gain = known.gain(i, answer);
-    if (!evidence.knows(sizes[i])) gain = std::max(gain, known.surprise(i, answer));
-    if (gain >= worth_measuring) promising.emplace_back(gain, i);
-  }
-  std::ranges::sort(promising, std::greater());
+  const std::vector<std::int64_t> may_enter = may_enter_rounds(sizes, evidence, range, limits);
+  const auto promising = promising_sizes(known, answer, may_enter, evidence, limits.objective);
   const auto add = [&](std::size_t i) {
     if (found.batches.size() < most_in_rounds &&
         std::ranges::find(found.batches, sizes[i]) == found.batches.end())
@@ -268,14 +285,11 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   };
   const std::int64_t plateau = fastest(found.decision);
   add(answer), add(place(plateau));
-  const auto rounds = [&](std::int64_t batch) {
-    const auto of_batch = evidence.rounds.find(batch);
-    return of_batch == evidence.rounds.end() ? 0 : of_batch->second;
-  };
   double seconds = 0;
   for (const std::int64_t batch : measured) seconds += seconds_in_rounds(evidence, batch);
   const auto had_its_share = [&](std::int64_t batch, double share) {
-    return rounds(batch) >= least_rounds && seconds_in_rounds(evidence, batch) >= share * seconds;
+    return rounds_of(evidence, batch) >= least_rounds &&
+           seconds_in_rounds(evidence, batch) >= share * seconds;
   };
   // The ends fix the line, and are rarely answers.
   for (const std::int64_t end : {measured.front(), measured.back()})
@@ -286,7 +300,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   for (const std::int64_t middle : {plateau, found.decision.batch})
     for (const double factor : {2.0, 0.5})
       if (const auto next = nearest(may_enter, factor * static_cast<double>(middle));
-          next && rounds(*next) < least_rounds && range.fits(*next) &&
+          next && rounds_of(evidence, *next) < least_rounds && range.fits(*next) &&
           (evidence.knows(*next) || measured.size() + entering.size() < most_batches) &&
           std::ranges::find(entering, *next) == entering.end()) {
         entering.push_back(*next);
@@ -321,7 +335,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
     entering.push_back(sizes[i]);
     add(i);
   }
-  const auto between = is_fine && limits.objective != Objective::energy
+  const auto between = evidence.is_fine() && limits.objective != Objective::energy
                            ? inside_bounds(found.decision, evidence, range, sizes)
                            : std::optional<std::int64_t>();
   if (between) add(place(*between));
