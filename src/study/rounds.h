@@ -5,7 +5,7 @@
 
 #include "search/search.h"
 #include "study/loop.h"
-#include "study/search_axis.h"
+#include "study/axis.h"
 #include "telemetry/machine.h"
 
 namespace sweetspot::study {

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "stats/experiment.h"
-#include "study/search_axis.h"
+#include "study/axis.h"
 
 namespace sweetspot::tuning {
 namespace {

@@ -12,7 +12,7 @@
 #include "search/evidence.h"
 #include "study/batch_use_check.h"
 #include "study/rounds.h"
-#include "study/search_axis.h"
+#include "study/axis.h"
 #include "tuning/answer_checks.h"
 
 namespace sweetspot::tuning {

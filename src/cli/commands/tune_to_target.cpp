@@ -16,7 +16,7 @@
 #include "learning/time_to_target.h"
 #include "search/search.h"
 #include "store/store.h"
-#include "study/search_axis.h"
+#include "study/axis.h"
 #include "study/study_key.h"
 #include "workload/command/template.h"
 

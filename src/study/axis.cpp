@@ -1,4 +1,4 @@
-#include "study/search_axis.h"
+#include "study/axis.h"
 
 #include <limits>
 #include <map>
