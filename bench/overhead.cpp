@@ -183,7 +183,7 @@ void compare_trial(workload::Session& session, std::int64_t batch, double second
   OperationTimer told;
   for (const auto start = Clock::now(); since(start) < seconds;) {
     const trial::Trial trial = measure::measure(
-        turns, {.batch = batch}, options, [](const measure::TrialProgress&) {}, stop);
+        turns, {.batch = batch}, options, [](const measure::TrialProgress&) {}, {stop});
     if (trial.outcome != trial::Outcome::ok) throw std::runtime_error(trial.note);
     told.add(turns, static_cast<std::size_t>(trial.warm_up_steps));
   }

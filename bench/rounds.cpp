@@ -81,7 +81,7 @@ void run(const std::string& model, double seconds, const std::string& file,
   asked.renews = device == "cpu";
   const measure::Watch nobody;
   const std::atomic<int> stop{0};
-  measure::Rounds rounds(*workload, asked, nobody, stop, machine);
+  measure::Rounds rounds(*workload, asked, nobody, {stop}, machine);
   std::vector<float> others;
   telemetry::Look before = telemetry::look(machine);
   while (rounds.elapsed_seconds() < seconds) {

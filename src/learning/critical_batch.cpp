@@ -16,10 +16,7 @@ namespace {
 trial::Trial run_branch(workload::Branching& branching, const trial::Setting& setting,
                         std::int64_t samples, const std::atomic<int>& stop) {
   telemetry::Machine& machine = telemetry::this_machine();
-  trial::Trial trial;
-  trial.setting = setting;
-  trial.device = branching.device();
-  trial.started_at = machine.seconds_since_1970();
+  trial::Trial trial = measure::begin_trial(setting, branching.device(), machine);
   trial.memory_predicted = branching.predict(setting);
   const double begin = machine.now();
   measure::run_guarded(trial, [&] {
@@ -55,8 +52,8 @@ CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer
                                    const CriticalBatchOptions& options, study::Observer& observer,
                                    const std::atomic<int>& stop) {
   const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
-                       const measure::Watch&, const std::atomic<int>& its_stop) {
-    return run_branch(branching, setting, options.samples, its_stop);
+                       const measure::Watch&, const workload::Until& until) {
+    return run_branch(branching, setting, options.samples, until.stop);
   };
   study::Loop loop(run, writer, options.loop, observer, stop);
   CriticalBatchResult result;

@@ -30,10 +30,9 @@ class TargetSearch {
         options_(options),
         pilot_(nearest(options.candidates, options.base_batch)),
         loop_(
-            [this](const trial::Setting& setting, const measure::MeasureOptions& asked,
-                   const measure::Watch& watch, const std::atomic<int>& its_stop) {
-              wanted_.deadline = asked.deadline;
-              return learning::train(training_, setting, wanted_, watch, its_stop);
+            [this](const trial::Setting& setting, const measure::MeasureOptions&,
+                   const measure::Watch& watch, const workload::Until& until) {
+              return learning::train(training_, setting, wanted_, watch, until);
             },
             writer, options.loop, observer, stop) {
     rules_.finalists = options.finalists;
@@ -79,8 +78,6 @@ class TargetSearch {
     if (step.most_cost)
       wanted_.most_samples =
           static_cast<std::int64_t>(std::ceil(*step.most_cost / cost_of_sample(step.batch)));
-    if (const auto& budget = options_.loop.budget)
-      wanted_.most_seconds = std::max(0.0, (*budget - loop_.spent()).count());
     loop_.run(setting);
   }
 

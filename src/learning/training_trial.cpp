@@ -20,18 +20,16 @@ constexpr double least_step = 1.1, most_step = 2;  // times as many samples
 class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, const TrainFor& wanted,
-                const measure::Watch& watch, const std::atomic<int>& stop,
+                const measure::Watch& watch, const workload::Until& until,
                 telemetry::Machine& machine)
       : training_(training),
         wanted_(wanted),
         watch_(watch),
-        stop_(stop),
+        until_(until),
         machine_(machine),
         started_(machine.now()),
-        readings_(machine, started_) {
-    trial_.setting = setting;
-    trial_.device = training.device();
-    trial_.started_at = machine.seconds_since_1970();
+        readings_(machine, started_),
+        trial_(measure::begin_trial(setting, training.device(), machine)) {
     if (wanted.target) schedule_.emplace(*wanted.target, training.samples());
   }
 
@@ -77,7 +75,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     else
       trial_.evaluations.push_back(found);
     if (trial::is_reached(found, *wanted_.target)) return false;
-    if (wanted_.most_seconds && machine_.now() - started_ >= *wanted_.most_seconds)
+    if (until_.time_is_up())
       trial_.stop_reason = trial::StopReason::time_limit;
     else if (wanted_.most_samples && found.samples >= *wanted_.most_samples)
       trial_.stop_reason = trial::StopReason::max_steps;
@@ -86,7 +84,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
  private:
   void look_for_stop() {
-    if (workload::Until{stop_}.told_to_give_up()) give_up_ = 1;
+    if (until_.told_to_give_up()) give_up_ = 1;
   }
 
   void train() {
@@ -101,7 +99,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train_now() {
     look_for_stop();
     const workload::Trained trained =
-        training_.train(trial_.setting, wanted_.epochs, *this, {give_up_, wanted_.deadline});
+        training_.train(trial_.setting, wanted_.epochs, *this, {give_up_, until_.deadline});
     trial_.outcome = trained.outcome;
     trial_.note = trained.note;
     trial_.steps = trained.steps;
@@ -141,7 +139,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   TrainFor wanted_;
   std::optional<EvaluationSchedule> schedule_;
   const measure::Watch& watch_;
-  const std::atomic<int>& stop_;
+  const workload::Until& until_;
   telemetry::Machine& machine_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
@@ -170,8 +168,8 @@ void EvaluationSchedule::evaluated(const trial::Evaluation& evaluation) {
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const measure::Watch& watch,
-                   const std::atomic<int>& stop, telemetry::Machine& machine) {
-  return TrainingTrial(training, setting, wanted, watch, stop, machine).run();
+                   const workload::Until& until, telemetry::Machine& machine) {
+  return TrainingTrial(training, setting, wanted, watch, until, machine).run();
 }
 
 }  // namespace sweetspot::learning

@@ -27,19 +27,16 @@ class EvaluationSchedule {
 struct TrainFor {
   int epochs = 1;
   std::optional<trial::Target> target{};
-  // With a target: stops after this many samples, or this long, including evaluations.
+  // With a target: stops after this many samples.
   std::optional<std::int64_t> most_samples{};
-  std::optional<double> most_seconds{};
-  // As of measure::MeasureOptions.
-  std::optional<workload::Until::Clock::time_point> deadline{};
 };
 
 // One trial that trains rather than samples steps, with an evaluation after each epoch, and more
-// often on its way to a target. Outcomes, contention and `stop` are as in measure::measure();
+// often on its way to a target. Outcomes and contention are as in measure::measure();
 // Trial::epochs and Trial::evaluations have the results. Not reaching the target is not a failure.
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const measure::Watch& watch,
-                   const std::atomic<int>& stop,
+                   const workload::Until& until,
                    telemetry::Machine& machine = telemetry::this_machine());
 
 }  // namespace sweetspot::learning

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -32,8 +31,6 @@ struct MeasureOptions {
   bool first_look = false;
   // Also measures energy: a GPU's counter is coarse, so a reading takes at least one second.
   bool reads_energy = false;
-  // The end of the budget: a program that is not finished is ended then.
-  std::optional<workload::Until::Clock::time_point> deadline{};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.
@@ -52,10 +49,10 @@ using Watch = std::function<void(const TrialProgress&)>;
 // One trial: opens the setting, warms up until step times settle, samples until the interval is
 // tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.
 // Failures of the workload are the outcome, not exceptions; only DeviceLost passes through, because
-// a lost device says nothing about the setting. `stop`: as of workload::Until.
+// a lost device says nothing about the setting.
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
-                     const std::atomic<int>& stop,
+                     const workload::Until& until,
                      telemetry::Machine& machine = telemetry::this_machine());
 
 }  // namespace sweetspot::measure

@@ -1,7 +1,5 @@
 #include "measure/rounds.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,6 +10,7 @@
 #include "measure/sampling.h"
 #include "stats/quantile.h"
 #include "stats/round_table.h"
+#include "telemetry/recorder.h"
 
 namespace sweetspot::measure {
 namespace {
@@ -27,31 +26,82 @@ constexpr double switch_seconds = block_seconds / 5;
 constexpr double long_step_seconds = 5 * block_seconds, long_resident_step_seconds = block_seconds;
 // After opening a session: first-touch page faults, graph capture.
 constexpr double opening_seconds = 2 * block_seconds;
+// What a switch costs is a small part of a turn.
+constexpr double switches_in_a_block = 4;
 // A warm-up of long steps ends then, regardless of their number.
 constexpr double most_warm_up_seconds = 2 * cheap_step_seconds;
 
-void add(trial::Step& block, const trial::Step& step) {
-  block.seconds += step.seconds;
-  block.samples += step.samples;
-  block.updates += step.updates;
-  block.slowed |= step.slowed;
-  for (std::size_t i = 0; i < block.phases.size(); ++i) block.phases[i] += step.phases[i];
-}
+// A session's turn: the steps of its warm-up become one, and those that count another. What was
+// begun when it fails is neither.
+class Turn final : public BlockRule {
+ public:
+  // Its warm-up takes so long, and has so many steps, at least. `seconds`: of its block; 0: none.
+  Turn(trial::Trial& trial, std::int32_t round, double warm_up_seconds, int warm_up_steps,
+       double seconds)
+      : trial_(trial),
+        round_(round),
+        warm_up_seconds_(warm_up_seconds),
+        warm_up_steps_(warm_up_steps),
+        seconds_(seconds) {
+    start(true);
+  }
 
-trial::Step empty_block(std::int32_t round, bool warm_up) {
-  trial::Step block;
-  block.updates = 0;
-  block.round = round;
-  block.warm_up = warm_up;
-  return block;
-}
+  bool is_warm() const override {
+    const bool enough = steps_ >= warm_up_steps_ && part_.seconds >= warm_up_seconds_;
+    return enough ||
+           (steps_ > 1 && part_.seconds > std::max(most_warm_up_seconds, warm_up_seconds_));
+  }
+  void begin() override {
+    end();
+    start(false);
+  }
+  bool has_enough() const override { return part_.seconds >= seconds_; }
+  void add(const trial::Step& step) override {
+    last_ = step, ++steps_;
+    part_.seconds += step.seconds;
+    part_.samples += step.samples;
+    part_.updates += step.updates;
+    part_.slowed |= step.slowed;
+    for (std::size_t i = 0; i < part_.phases.size(); ++i) part_.phases[i] += step.phases[i];
+  }
+  void end() override {
+    trial_.raw.resize(from_);
+    if (part_.updates > 0) trial_.raw.push_back(part_);
+  }
+  void give_up() override {
+    trial_.raw.resize(from_);
+    trial_.steps = steps_before_, trial_.warm_up_steps = warm_up_steps_before_;
+  }
+
+  const trial::Step& last() const { return last_; }
+  const trial::Step& block() const { return part_; }
+
+ private:
+  void start(bool warm_up) {
+    part_ = {.updates = 0, .warm_up = warm_up, .round = round_};
+    from_ = trial_.raw.size();
+    steps_before_ = trial_.steps, warm_up_steps_before_ = trial_.warm_up_steps;
+  }
+
+  trial::Trial& trial_;
+  const std::int32_t round_;
+  const double warm_up_seconds_;
+  const int warm_up_steps_;
+  const double seconds_;
+  trial::Step part_, last_;
+  int steps_ = 0;
+  std::size_t from_ = 0;  // where the part begins
+  std::int64_t steps_before_ = 0, warm_up_steps_before_ = 0;
+};
 
 // Summary of its blocks so far.
 void summarize(Trial& trial) {
   stats::RoundTimes calm, slowed;
   for (const trial::Step& step : trial.raw)
     if (trial::is_block(step))
-      (step.slowed ? slowed : calm)[step.round] = std::log(per_update(step));
+      (step.slowed ? slowed : calm)[step.round] =
+          std::log(step.seconds / static_cast<double>(step.samples) *
+                   static_cast<double>(trial.setting.batch));
   if (calm.empty() && slowed.empty()) return;
   const stats::RoundTable table({calm.empty() ? slowed : calm});
   const double speed = static_cast<double>(trial.setting.batch) / std::exp(table.estimates()[0]);
@@ -63,23 +113,14 @@ void summarize(Trial& trial) {
 }  // namespace
 
 Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
-               const std::atomic<int>& stop, telemetry::Machine& machine)
-    : workload_(workload),
-      options_(options),
-      watch_(watch),
-      until_{stop},
-      machine_(machine),
-      about_(workload.about()),
-      elapsed_(machine, about_.takes_real_time),
+               const workload::Until& until, telemetry::Machine& machine)
+    : options_(options),
+      shared_{workload, until, watch, machine},
       began_(look(machine)),
-      resident_(workload.device() != "cpu" && !about_.has_loader),
+      resident_(workload.device() != "cpu" && !shared_.about.has_loader),
       round_(options.first_round) {
   meter_ = machine.meter(workload.device());
   has_energy_ = meter_ && meter_->energy_joules().has_value();
-}
-
-Rounds::~Rounds() {
-  for (const auto& member : members_) close(*member);
 }
 
 bool Rounds::run(std::span<const trial::Setting> settings) {
@@ -87,13 +128,13 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   for (const trial::Setting& setting : settings)
     if (!failed(setting)) asked.push_back(&member(setting));
   for (const std::size_t i : order(asked.size())) {
-    if (until_.told_to_give_up()) return false;
+    if (shared_.until.told_to_give_up()) return false;
     Member& next = *asked[i];
     if (next.trial.outcome != Outcome::ok) continue;  // it cannot even be planned
     run_guarded(next.trial, [&] { block(next); });
-    if (next.trial.outcome != Outcome::ok) close(next);
+    if (next.trial.outcome != Outcome::ok) next.session.close();
   }
-  if (until_.told_to_give_up()) return false;
+  if (shared_.until.told_to_give_up()) return false;
   ++round_;
   if (options_.renews) renew(asked);
   return true;
@@ -106,11 +147,12 @@ void Rounds::renew(const std::vector<Member*>& in_turns) {
   std::vector<Member*> fast;
   double opening = 0;
   for (Member* member : in_turns)
-    if (member->session && about_.takes_real_time && member->opening_seconds <= cheap_step_seconds)
+    if (member->session.is_open() && shared_.about.takes_real_time &&
+        member->opening_seconds <= cheap_step_seconds)
       fast.push_back(member), opening += member->opening_seconds;
   if (opening > side_share * (elapsed_seconds() - renewed_at_)) return;
   renewed_at_ = elapsed_seconds();
-  for (Member* member : fast) close(*member);
+  for (Member* member : fast) member->session.close();
 }
 
 // Shuffled, and reversed the next time.
@@ -129,72 +171,71 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
 }
 
 void Rounds::block(Member& member) {
-  if (!member.session) open(member);
+  if (!member.session.is_open()) open(member);
   const double before = elapsed_seconds();
   std::optional<telemetry::WaitMonitor> others;
-  if (about_.takes_real_time && workload_.device() == "cpu") {
-    others.emplace(machine_);
-    const probe::cpu::SpeedReading speed = machine_.speed();
+  if (shared_.about.takes_real_time && shared_.workload.device() == "cpu") {
+    others.emplace(shared_.machine);
+    const probe::cpu::SpeedReading speed = shared_.machine.speed();
     // If other processes disturbed this reading, it says nothing about the blocks around it.
     if (!others->was_kept_waiting()) moments_.push_back(speed);
   }
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
-  if (usual < (resident_ ? long_resident_step_seconds : long_step_seconds))
-    warm_up(member, switch_seconds, member.switch_steps);
-  trial::Step block = empty_block(round_, false);
-  do add(block, step(member));
-  while (block.seconds < options_.block_seconds);
-  block.slowed |= others && others->was_kept_waiting();
-  member.trial.raw.push_back(block);
+  const bool brings_its_data =
+      usual >= (resident_ ? long_resident_step_seconds : long_step_seconds);
+  const double switching = shared_.workload.switching().cost.count();
+  Turn turn(member.trial, round_, brings_its_data ? 0 : switch_seconds,
+            brings_its_data ? 0 : member.switch_steps,
+            std::max(options_.block_seconds, switches_in_a_block * switching));
+  member.session.block(turn);
+  member.session.session().pause();
+  member.trial.raw.back().slowed |= others && others->was_kept_waiting();
   member.moments.push_back(moments_.size());
-  member.trial.steps += block.updates;
   member.last_round = round_;
   member.turn_seconds = elapsed_seconds() - before;
 }
 
 void Rounds::open(Member& member) {
-  Trial& trial = member.trial;
-  const double began = machine_.now();
+  const double began = shared_.machine.now();
   make_room(member);
   const auto has_company = [&] {
-    return std::ranges::any_of(
-        members_, [&](const auto& other) { return other.get() != &member && other->session; });
+    return std::ranges::any_of(members_, [&](const auto& other) {
+      return other.get() != &member && other->session.is_open();
+    });
   };
   // Next to others it may not fit although it does alone.
-  while (!member.session) {
+  while (!member.session.is_open()) {
     try {
-      member.session = workload_.open(trial.setting);
+      member.session.open();
       continue;
     } catch (const core::OutOfMemory&) {
       if (!has_company()) throw;
     } catch (const std::bad_alloc&) {
       if (!has_company()) throw;
     }
-    for (const auto& other : members_) close(*other);
+    close();
     one_at_a_time_ = true;
   }
-  const int to_load = resident_ ? 0 : trial.setting.configuration.prefetch;
-  const trial::Step last = warm_up(member, opening_seconds, fewest_steps + to_load);
+  const int prefetch = member.trial.setting.configuration.prefetch;
+  Turn turn(member.trial, round_, opening_seconds, fewest_steps + (resident_ ? 0 : prefetch), 0);
+  member.session.block(turn);
   // A paused session finds its loader's buffers full: if loading is the bottleneck, the steps that
   // drain them are too fast. The first steps always wait, until the loader has started.
-  if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] >
-      noticeable_share * last.seconds)
-    member.switch_steps = 1 + trial.setting.configuration.prefetch;
-  const workload::Seen seen = member.session->seen();
-  if (seen.memory && *seen.memory > trial.memory_measured.value_or(0))
-    trial.memory_measured = seen.memory, trial.memory_by_use = seen.memory_by_use;
-  member.opening_seconds = machine_.now() - began;
+  if (turn.last().phases[static_cast<std::size_t>(trial::Phase::data_wait)] >
+      noticeable_share * turn.last().seconds)
+    member.switch_steps = 1 + prefetch;
+  member.session.note_memory();
+  member.opening_seconds = shared_.machine.now() - began;
 }
 
 // Closes the longest paused sessions first.
 void Rounds::make_room(const Member& for_whom) {
-  if (one_at_a_time_)
-    for (const auto& other : members_) close(*other);
+  if (one_at_a_time_) close();
   if (!options_.memory || !for_whom.trial.memory_predicted) return;
   core::Bytes together = *for_whom.trial.memory_predicted;
   std::vector<Member*> open;
   for (const auto& other : members_)
-    if (other->session) {
+    if (other->session.is_open()) {
       open.push_back(other.get());
       together += other->trial.memory_predicted.value_or(0);
     }
@@ -202,63 +243,31 @@ void Rounds::make_room(const Member& for_whom) {
   for (Member* other : open) {
     if (together <= *options_.memory) return;
     together -= std::min(together, other->trial.memory_predicted.value_or(0));
-    close(*other);
+    other->session.close();
   }
-}
-
-// Returns the last of its steps.
-trial::Step Rounds::warm_up(Member& member, double least_seconds, int least_steps) {
-  trial::Step warm = empty_block(round_, true), last;
-  for (int steps = 0; steps < least_steps || warm.seconds < least_seconds; ++steps) {
-    last = step(member);
-    add(warm, last);
-    if (steps > 0 && warm.seconds > most_warm_up_seconds) break;
-  }
-  member.trial.raw.push_back(warm);
-  member.trial.warm_up_steps += warm.updates;
-  return last;
-}
-
-trial::Step Rounds::step(Member& member) {
-  if (until_.told_to_give_up()) throw workload::Ended(Outcome::cancelled, "it was stopped");
-  const trial::Step step = member.session->step(until_);
-  Trial& trial = member.trial;
-  elapsed_.add(step.seconds);
-  trial.seconds += step.seconds;
-  trial.samples_seen += step.samples;
-  if (step.samples != step.updates * trial.setting.batch)
-    throw workload::Ended(Outcome::refused,
-                          fmt::format("a step used {} samples where {} were asked for",
-                                      step.samples, step.updates * trial.setting.batch));
-  const double now = machine_.now();
-  if (watch_ && now >= next_told_) {
-    next_told_ = now + watch_interval_seconds;
-    watch_({&trial.setting, trial.steps == 0, trial.steps, std::nullopt});
-  }
-  return step;
 }
 
 void Rounds::read_device(const trial::Setting& setting, double seconds, double rise_seconds) {
   Member& member = this->member(setting);
-  if (failed(setting) || until_.told_to_give_up()) return;
+  if (failed(setting) || shared_.until.told_to_give_up()) return;
+  const std::int64_t steps = member.trial.steps;
   run_guarded(member.trial, [&] {
-    if (!member.session) open(member);
-    warm_up(member, switch_seconds, member.switch_steps);
-    trial::Step rise = empty_block(0, true);
-    while (rise.seconds < rise_seconds) add(rise, step(member));
-    if (rise.updates > 0) member.trial.raw.push_back(rise);
-    member.trial.warm_up_steps += rise.updates;
-    auto recorder = telemetry::start_recorder(machine_, member.trial.device, machine_.now());
+    if (!member.session.is_open()) open(member);
+    Turn warm_up(member.trial, round_, switch_seconds, member.switch_steps, 0);
+    member.session.block(warm_up);
+    Turn rise(member.trial, 0, rise_seconds, 0, 0);
+    member.session.block(rise);
+    auto recorder =
+        telemetry::start_recorder(shared_.machine, member.trial.device, shared_.machine.now());
     if (!recorder) return;
-    trial::Step block = empty_block(0, false);
+    Turn read(member.trial, 0, 0, 0, seconds);
     recorder->begin_steps();
-    do add(block, step(member));
-    while (block.seconds < seconds);
+    member.session.block(read);
     recorder->end_steps();
     recorder->tell(member.trial);
-    member.trial.energy_samples = block.samples;
-    member.trial.raw.push_back(block);
+    member.trial.energy_samples = read.block().samples;
   });
+  member.trial.steps = steps;  // which are those of its blocks
 }
 
 std::vector<Trial> Rounds::blocks() const {
@@ -274,7 +283,8 @@ std::vector<Trial> Rounds::blocks() const {
       if (after < slow.size()) step.slowed |= slow[after];
     }
     // What was done before a stop counts.
-    if (trial.outcome == Outcome::cancelled && trial.steps > 0) trial.outcome = Outcome::ok;
+    if (trial.outcome == Outcome::cancelled && trial.steps > 0)
+      trial.outcome = Outcome::ok, trial.note = "it was stopped";
     if (trial.outcome == Outcome::ok && trial.steps == 0) trial.outcome = Outcome::cancelled;
   }
   return all;
@@ -292,8 +302,8 @@ std::vector<Trial> Rounds::trials() const {
 
 // Judged over all rounds so far: what disturbs one setting disturbs all of them.
 trial::Contention Rounds::contention_so_far() const {
-  if (!about_.takes_real_time && workload_.device() == "cpu") return {};
-  trial::Contention found = contention(began_, look(machine_));
+  if (!shared_.about.takes_real_time && shared_.workload.device() == "cpu") return {};
+  trial::Contention found = contention(began_, look(shared_.machine));
   found.slowed_share = telemetry::slowed_share(moments_);
   if (meter_) add(meter_->gpu_contention(), found);
   return found;
@@ -301,11 +311,8 @@ trial::Contention Rounds::contention_so_far() const {
 
 Rounds::Member& Rounds::member(const trial::Setting& setting) {
   if (Member* known = find(setting)) return *known;
-  Member& made = *members_.emplace_back(std::make_unique<Member>());
-  made.trial.setting = setting;
-  made.trial.device = workload_.device();
-  made.trial.started_at = machine_.seconds_since_1970();
-  run_guarded(made.trial, [&] { made.trial.memory_predicted = workload_.predict(setting); });
+  Member& made = *members_.emplace_back(std::make_unique<Member>(shared_, setting));
+  run_guarded(made.trial, [&] { made.session.predict(); });
   return made;
 }
 
@@ -325,10 +332,8 @@ bool Rounds::failed(const trial::Setting& setting) const {
   return known && known->trial.outcome != Outcome::ok;
 }
 
-void Rounds::close(Member& member) {
-  if (!member.session) return;
-  member.session->close();
-  member.session.reset();
+void Rounds::close() {
+  for (const auto& member : members_) member->session.close();
 }
 
 }  // namespace sweetspot::measure

@@ -1,22 +1,19 @@
 #pragma once
-#include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "measure/measure.h"
+#include "measure/session_trial.h"
 #include "stats/experiment.h"
 #include "telemetry/contention.h"
-#include "telemetry/recorder.h"
 #include "workload/workload.h"
 
 namespace sweetspot::measure {
 
 struct RoundsOptions {
-  double block_seconds = experiment::block_seconds;
-  std::int32_t first_round = 1;  // a resumed study continues the count
+  double block_seconds = experiment::block_seconds;  // at least: see run()
+  std::int32_t first_round = 1;                      // a resumed study continues the count
   // The memory of all sessions that are open at the same time; others are opened in turn.
   std::optional<core::Bytes> memory;
   std::uint64_t seed = 1000;  // of the order
@@ -32,22 +29,23 @@ struct RoundsOptions {
 // the others continue.
 class Rounds {
  public:
-  // All of these must outlive it; the workload must open sessions side by side. `stop` is as in
-  // measure().
+  // `workload`, which must open sessions side by side, `watch` and `machine` must outlive it.
   Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
-         const std::atomic<int>& stop, telemetry::Machine& machine);
-  ~Rounds();
+         const workload::Until& until, telemetry::Machine& machine);
+  ~Rounds() { close(); }
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
 
   // One round of these, without those that have failed. Sessions of others stay open while there is
-  // memory: reopening a large one takes longer than many of its blocks. False once it was
-  // cancelled: blocks finished until then count.
+  // memory: reopening a large one takes longer than many of its blocks. A block takes at least four
+  // times as long as a switch to it. False once it was cancelled: blocks finished until then count.
   bool run(std::span<const trial::Setting> settings);
   // Runs this long without a break while the device is read, for its energy, for which a block is
   // too short. These steps are not a block of a round. Before them it runs for `rise_seconds`,
   // until its power is stable.
   void read_device(const trial::Setting& setting, double seconds, double rise_seconds = 0);
+  // All sessions, which report to their trials.
+  void close();
 
   // One trial per setting that took part, in order of first appearance, as far as it was measured.
   std::vector<trial::Trial> trials() const;
@@ -59,14 +57,16 @@ class Rounds {
   bool took_part(const trial::Setting& setting) const { return find(setting) && !failed(setting); }
   // The duration of its last turn, including the steps after the switch; 0 before its first.
   double turn_seconds(const trial::Setting& setting) const;
-  double elapsed_seconds() const { return elapsed_.seconds(); }
+  double elapsed_seconds() const { return shared_.elapsed.seconds(); }
   std::int32_t rounds() const { return round_ - options_.first_round; }  // complete, of this run
   bool has_energy() const { return has_energy_; }
 
  private:
   struct Member {
-    trial::Trial trial;
-    std::unique_ptr<workload::Session> session;
+    Member(Shared& shared, const trial::Setting& setting)
+        : session(shared, setting), trial(session.trial) {}
+    SessionTrial session;
+    trial::Trial& trial;
     std::int64_t last_round = 0;
     int switch_steps = 1;  // minimum warm-up steps after a switch back to it
     double opening_seconds = 0, turn_seconds = 0;
@@ -80,18 +80,10 @@ class Rounds {
   void open(Member& member);
   void renew(const std::vector<Member*>& in_turns);
   void make_room(const Member& for_whom);
-  trial::Step warm_up(Member& member, double least_seconds, int least_steps);
-  trial::Step step(Member& member);
-  void close(Member& member);
   trial::Contention contention_so_far() const;
 
-  workload::Workload& workload_;
-  RoundsOptions options_;
-  const Watch& watch_;
-  const workload::Until until_;
-  telemetry::Machine& machine_;
-  const workload::About about_;
-  mutable telemetry::Elapsed elapsed_;
+  const RoundsOptions options_;
+  Shared shared_;
   telemetry::Look began_;
   const bool resident_;  // on a GPU, with all its data
   std::vector<std::unique_ptr<Member>> members_;

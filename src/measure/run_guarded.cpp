@@ -9,6 +9,15 @@ namespace sweetspot::measure {
 
 using trial::Outcome;
 
+trial::Trial begin_trial(const trial::Setting& setting, const std::string& device,
+                         telemetry::Machine& machine) {
+  trial::Trial trial;
+  trial.setting = setting;
+  trial.device = device;
+  trial.started_at = machine.seconds_since_1970();
+  return trial;
+}
+
 void run_guarded(trial::Trial& trial, const std::function<void()>& action) {
   const auto end = [&](Outcome outcome, const std::string& note) {
     trial.outcome = outcome;

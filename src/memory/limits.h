@@ -15,6 +15,7 @@ struct Limits {
   // what was free there.
   std::optional<core::Bytes> gpu_limit{};
   double gpu_share = 1;
+  bool operator==(const Limits&) const = default;
 };
 
 // The limit for these trials: for a program on GPUs, what it may take of the fullest of them, which

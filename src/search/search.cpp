@@ -91,7 +91,7 @@ bool has_looked_up(std::span<const trial::Trial> trials, const Evidence& known) 
 }
 
 std::optional<std::int64_t> next_for_knee(std::span<const trial::Trial> trials, const Known& known,
-                                          const Limits& limits) {
+                                          const NextBatches* worth, const Limits& limits) {
   const Evidence& evidence = known.evidence;
   const Range& range = *known.range;
   if (known.only_fails()) return std::nullopt;
@@ -100,12 +100,11 @@ std::optional<std::int64_t> next_for_knee(std::span<const trial::Trial> trials, 
   const bool may_look_up = may_try && !(with_care && has_looked_up(trials, evidence));
   if (may_look_up)
     if (const auto batch = next_to_scout(evidence, range, limits, with_care)) return batch;
-  if (evidence.times.batches.empty()) return std::nullopt;
-  const NextBatches worth = next_batches(evidence, range, limits);
-  if (may_try && worth.unmeasured) return worth.unmeasured;
+  if (!worth) return std::nullopt;
+  if (may_try && worth->unmeasured) return worth->unmeasured;
   if (with_care && may_look_up)
-    if (const auto batch = next_above(evidence, range, limits, worth.decision)) return batch;
-  return next_to_repeat(trials, evidence, worth, limits);
+    if (const auto batch = next_above(evidence, range, limits, worth->decision)) return batch;
+  return next_to_repeat(trials, evidence, *worth, limits);
 }
 
 // The largest batch that fits: directly to the predicted one, and one trial to prove it. If the
@@ -130,6 +129,54 @@ std::optional<std::int64_t> next_for_max_batch(const Known& known) {
   return known.evidence.failed.contains(batch) ? std::nullopt : std::optional(batch);
 }
 
+void plan_start(std::span<const trial::Trial> trials, const Known& known, const NextBatches* worth,
+                const Limits& limits, Plan& plan) {
+  const auto next = limits.objective == Objective::max_batch
+                        ? next_for_max_batch(known)
+                        : next_for_knee(trials, known, worth, limits);
+  if (next) plan.batches = {*next};
+  plan.settled = !next;
+}
+
+void plan_rounds(const Known& known, const NextBatches* worth, const Limits& limits, Plan& plan) {
+  const Evidence& evidence = known.evidence;
+  std::optional<std::int64_t> further;
+  if (!known.only_fails()) further = next_to_scout(evidence, *known.range, limits);
+  const bool compares = std::ranges::any_of(
+      evidence.compared, [](const auto& of_batch) { return of_batch.second > 0; });
+  plan.scouting = further && (!compares || evidence.is_fine());
+  if (plan.scouting) plan.batches = {*further};
+  if (plan.scouting || !worth) return;
+  plan.batches = worth->batches;
+  // Later on, nothing is measured alone, unless step times repeat: the machine may have become
+  // faster or slower.
+  if (further && !std::ranges::binary_search(plan.batches, *further))
+    plan.batches.insert(std::ranges::upper_bound(plan.batches, *further), *further);
+  plan.settled = worth->settled && !further;
+}
+
+std::optional<Decision> decision_of(const Known& known, const NextBatches& worth,
+                                    const Limits& limits) {
+  if (limits.objective == Objective::energy && known.evidence.powers.empty()) return std::nullopt;
+  Decision decision = worth.decision;
+  if (limits.objective != Objective::max_batch) return decision;
+  const auto& measured = known.evidence.times.batches;
+  decision.batch = measured.back();
+  for (const std::int64_t batch : measured)
+    if (batch <= known.range->high && known.range->fits(batch)) decision.batch = batch;
+  decision.knee_low = decision.knee_high = decision.batch;
+  decision.alike_low = decision.alike_high = decision.batch;
+  decision.regret = 0;
+  return decision;
+}
+
+// The midpoint below a failed batch is a batch to try, not a prediction.
+std::int64_t largest_fitting(const Known& known) {
+  if (known.evidence.too_large && known.evidence.largest_ok)
+    return std::min(known.range->high, *known.evidence.largest_ok);
+  return known.range->high;
+}
+
 }  // namespace
 
 std::string_view name(Objective objective) {
@@ -141,60 +188,23 @@ const BatchSpeed& Decision::chosen() const {
   return *std::ranges::find(speeds, batch, &BatchSpeed::batch);
 }
 
-std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
-                                 const Predict& predict) {
+Plan plan(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict,
+          trial::Switching switching) {
   const Known known(trials, limits, predict);
-  if (!known.range) return std::nullopt;
-  if (limits.objective == Objective::max_batch) return next_for_max_batch(known);
-  return next_for_knee(trials, known, limits);
-}
-
-RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
-                      const Predict& predict) {
-  const Known known(trials, limits, predict);
-  if (!known.range) return {};
-  const Evidence& evidence = known.evidence;
-  std::optional<std::int64_t> further;
-  if (!known.only_fails()) further = next_to_scout(evidence, *known.range, limits);
-  const bool compares = std::ranges::any_of(
-      evidence.compared, [](const auto& of_batch) { return of_batch.second > 0; });
-  if (further && (!compares || evidence.is_fine()))
-    return {.batches = {*further}, .scouting = true};
-  if (evidence.times.batches.empty()) return {};
-  NextBatches worth = next_batches(evidence, *known.range, limits);
-  // Later on, nothing is measured alone, unless step times repeat: the machine may have become
-  // faster or slower.
-  if (further && !std::ranges::binary_search(worth.batches, *further))
-    worth.batches.insert(std::ranges::upper_bound(worth.batches, *further), *further);
-  return {
-      .batches = worth.batches, .settled = worth.settled && !further, .decision = worth.decision};
-}
-
-std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
-                               const Predict& predict) {
-  const Known known(trials, limits, predict);
-  const auto& measured = known.evidence.times.batches;
-  if (!known.range || measured.empty()) return std::nullopt;
-  if (limits.objective == Objective::energy && known.evidence.powers.empty()) return std::nullopt;
-  Decision decision = next_batches(known.evidence, *known.range, limits).decision;
-  if (limits.objective != Objective::max_batch) return decision;
-  decision.batch = measured.back();
-  for (const std::int64_t batch : measured)
-    if (batch <= known.range->high && known.range->fits(batch)) decision.batch = batch;
-  decision.knee_low = decision.knee_high = decision.batch;
-  decision.alike_low = decision.alike_high = decision.batch;
-  decision.regret = 0;
-  return decision;
-}
-
-std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
-                                            const Limits& limits, const Predict& predict) {
-  const Known known(trials, limits, predict);
-  if (!known.range) return std::nullopt;
-  // The midpoint below a failed batch is a batch to try, not a prediction.
-  if (known.evidence.too_large && known.evidence.largest_ok)
-    return std::min(known.range->high, *known.evidence.largest_ok);
-  return known.range->high;
+  Plan plan;
+  plan.interleaved = switching.in_place && limits.objective != Objective::max_batch;
+  if (!known.range) return plan;
+  plan.largest_fitting = largest_fitting(known);
+  std::optional<NextBatches> worth;
+  if (!known.evidence.times.batches.empty()) {
+    worth = next_batches(known.evidence, *known.range, limits);
+    plan.decision = decision_of(known, *worth, limits);
+  }
+  if (plan.interleaved)
+    plan_rounds(known, worth ? &*worth : nullptr, limits, plan);
+  else
+    plan_start(trials, known, worth ? &*worth : nullptr, limits, plan);
+  return plan;
 }
 
 std::vector<BatchSpeed> speeds_at(std::span<const trial::Trial> trials,

@@ -32,6 +32,7 @@ struct Limits {
   std::optional<std::int64_t> previous{};  // the previous answer for this study key
   // The speed that other settings, such as another power limit, reached: a lower bound of the best.
   std::optional<double> best_elsewhere{};
+  bool operator==(const Limits&) const = default;
 };
 
 using memory::Predict;
@@ -56,30 +57,24 @@ struct Decision {
 
   const BatchSpeed& chosen() const;
 };
-std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
-                               const Predict& predict);
 
-// What a workload that runs one setting at a time should measure next; nullopt: nothing more. A
-// pure function of the finished trials. Never asks for a batch that is known or predicted (upper
-// end of the interval) not to fit.
-std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
-                                 const Predict& predict);
-
-// What a workload with interleaved settings should run in its next rounds; none if nothing can be
-// run.
-struct RoundPlan {
+// What to measure next, and the answer so far.
+struct Plan {
+  // Interleaved: those of the next rounds. Else the one to start next: none when nothing more is to
+  // be measured. Never one that is known or predicted (upper end of the interval) not to fit.
   std::vector<std::int64_t> batches{};
+  bool interleaved = false;
   bool scouting = false;               // the coarse scan, one batch at a time
-  bool settled = false;                // more rounds gain nothing
-  std::optional<Decision> decision{};  // the answer so far, after the coarse scan
+  bool settled = false;                // more measuring gains nothing
+  std::optional<Decision> decision{};  // of the measured batches; nullopt without any
+  // The largest batch that fits by prediction (the workload's own, else the upper end of the
+  // interval of a fit to measured memory); nullopt if not even `min` does.
+  std::optional<std::int64_t> largest_fitting{};
 };
-RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
-                      const Predict& predict);
-
-// The largest batch that fits by prediction (the workload's own, else the upper end of the interval
-// of a fit to measured memory); nullopt if not even `min` does.
-std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
-                                            const Limits& limits, const Predict& predict);
+// A pure function of what was measured, in whichever way. Settings that change in place are
+// interleaved, unless the largest batch is looked for, which only a run of its own proves.
+Plan plan(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict,
+          trial::Switching switching);
 
 // Speed, and energy if any was read, of any batches (ascending), measured or not, on the curves
 // through all measurements. Empty without any.

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "study/loop.h"
 
 namespace sweetspot::study {
 
-const advise::BatchUseVerdict& BatchUseCheck::look(const std::vector<trial::Trial>& curve,
-                                                   Loop& loop) {
+void BatchUseCheck::look(std::vector<trial::Trial>& curve, Loop& loop) {
   if (handover_) {
     signs_ = advise::batch_signs(curve);
     verdict_ = advise::batch_use(signs_);
@@ -17,13 +17,14 @@ const advise::BatchUseVerdict& BatchUseCheck::look(const std::vector<trial::Tria
       verdict_ = {.arrival = advise::BatchUse::arrives};
   }
   using trial::Outcome;
-  for (const trial::Trial& trial : curve) {
+  for (trial::Trial& trial : curve) {
     if (!trial.samples_per_second) continue;
     const auto why = objection(trial.setting.batch);
-    if (why && trial.outcome == Outcome::ok) loop.say_of(trial.id, Outcome::refused, *why);
-    if (!why && trial.outcome == Outcome::refused) loop.say_of(trial.id, Outcome::ok, "");
+    if (trial.outcome != (why ? Outcome::ok : Outcome::refused)) continue;
+    trial.outcome = why ? Outcome::refused : Outcome::ok;
+    trial.note = why.value_or("");
+    loop.say_of(trial);
   }
-  return verdict_;
 }
 
 std::optional<advise::Doubt> BatchUseCheck::doubt() const {

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "advise/batch_use.h"
-#include "study/loop.h"
+#include "workload/workload.h"
 
 namespace sweetspot::study {
+
+class Loop;
 
 // Checks after each trial whether the program uses its batch. A batch above a clamp was run as a
 // smaller one: its trial is kept as refused, with its measurements, and counts again if a later
@@ -17,12 +19,14 @@ class BatchUseCheck {
   explicit BatchUseCheck(const workload::Workload& workload)
       : handover_(workload.about().batch_handover) {}
 
-  // `curve`: trials that differ only in the batch, including ours (by id).
-  const advise::BatchUseVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
+  // `curve`: trials that differ only in the batch, including ours (by id): they and the loop's get
+  // the outcome that follows.
+  void look(std::vector<trial::Trial>& curve, Loop& loop);
 
   const advise::BatchUseVerdict& verdict() const { return verdict_; }
-  // No larger batch follows: from now on a possible clamp is one. False if that was already known.
-  bool settle() { return !std::exchange(settled_, true); }
+  // No larger batch follows: from now on a possible clamp is one. False if that was already known,
+  // or if there is nothing to check.
+  bool settle() { return handover_ && !std::exchange(settled_, true); }
   bool is_over() const { return is_settled_doubt(verdict_); }
   // Why there is no answer, by the last check.
   std::optional<advise::Doubt> doubt() const;

@@ -25,13 +25,25 @@ void refuse_as(trial::Trial& trial, const std::string& why) {
 
 core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
+bool is_energy_unknown(search::Objective objective, std::span<const trial::Trial> trials) {
+  if (objective != search::Objective::energy) return false;
+  const auto ok = [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::ok; };
+  const auto tells = [](const trial::Trial& trial) {
+    return trial::joules_per_sample(trial).has_value();
+  };
+  return std::ranges::any_of(trials, ok) && std::ranges::none_of(trials, tells);
+}
+
 Loop::Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
            Observer& observer, const std::atomic<int>& stop)
     : Loop(
           options.run_elsewhere
               ? options.run_elsewhere
-              : [&workload](const auto&... asked) { return measure::measure(workload, asked...); },
-          writer, options, observer, stop) {}
+              : [&workload, this](
+                    const auto&... asked) { return measure::measure(workload, asked..., machine()); },
+          writer, options, observer, stop) {
+  workload_ = &workload;
+}
 
 Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options,
            Observer& observer, const std::atomic<int>& stop)
@@ -49,8 +61,31 @@ Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options
 
 bool Loop::may_go_on() {
   if (end_ == advise::CutShort::no && stop_ != 0) end_ = advise::CutShort::stopped;
-  if (end_ == advise::CutShort::no && budget_is_spent()) end_ = advise::CutShort::budget;
+  if (end_ == advise::CutShort::no && left() == core::Seconds(0)) end_ = advise::CutShort::budget;
   return end_ == advise::CutShort::no;
+}
+
+std::optional<core::Seconds> Loop::left() const {
+  if (!options_.budget) return std::nullopt;
+  return std::max(core::Seconds(0), *options_.budget - spent());
+}
+
+workload::Until Loop::until() const {
+  using Ticks = workload::Until::Clock::duration;
+  constexpr core::Seconds most{1e9};  // what ticks can count is more
+  workload::Until until{stop_};
+  if (const auto left = this->left())
+    until.deadline =
+        workload::Until::Clock::now() + std::chrono::duration_cast<Ticks>(std::min(*left, most));
+  return until;
+}
+
+telemetry::Machine& Loop::machine() const {
+  return options_.machine ? *options_.machine : telemetry::this_machine();
+}
+
+bool Loop::interleaves() const {
+  return workload_ && !options_.run_elsewhere && workload_->switching().in_place;
 }
 
 void Loop::prepare(const trial::Setting& setting) {
@@ -70,20 +105,21 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
   tell_store([&] { writer_.set_running(setting.batch); });
   if (std::ranges::find(trials_, setting, &trial::Trial::setting) != trials_.end())
     options.first_look = false;
-  if (options_.budget) {
-    const core::Seconds left = std::max(core::Seconds(0), *options_.budget - spent());
-    options.max_time = std::min(options.max_time, left);
-    options.max_warm_up = std::min(options.max_warm_up, left);
-    using Clock = workload::Until::Clock;
-    constexpr core::Seconds most{1e9};  // what its ticks can count is more
-    options.deadline =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(left, most));
+  if (const auto left = this->left()) {
+    options.max_time = std::min(options.max_time, *left);
+    options.max_warm_up = std::min(options.max_warm_up, *left);
   }
+  workload::Until until = this->until();
+  until.waiting = [&](const workload::Waiting& waiting) {
+    measure::TrialProgress sight{&setting, true, 0, std::nullopt};
+    sight.waiting = &waiting;
+    observer_.sight(sight);
+  };
   const auto watch = [&](const measure::TrialProgress& sight) { observer_.sight(sight); };
   const auto expected = memory::expected(trials_, setting).bytes;
   trial::Trial trial;
   try {
-    trial = run_trial_(setting, options, watch, stop_);
+    trial = run_trial_(setting, options, watch, until);
   } catch (const core::DeviceLost& lost) {
     device_lost(lost.what());
     return nullptr;
@@ -102,28 +138,32 @@ const trial::Trial* Loop::keep(trial::Trial trial) {
   tell_store([&] { writer_.save({&trial, 1}); });
   drop_single_steps(trial);
   trials_.push_back(std::move(trial));
-  growing_ = 0;
+  growing_ = 0, ++revision_;
   observer_.finished(trials_.back());
   return &trials_.back();
 }
 
-void Loop::keep_growing(std::vector<trial::Trial> trials, bool finished) {
-  const std::size_t before = trials_.size() - growing_;
+void Loop::grow(std::vector<trial::Trial> trials) {
   for (trial::Trial& trial : trials)
-    for (std::size_t i = before; i < trials_.size(); ++i)
+    for (std::size_t i = fixed(); i < trials_.size(); ++i)
       if (trials_[i].setting == trial.setting) trial.id = trials_[i].id;
-  tell_store([&] { writer_.save(trials); });
-  trials_.resize(before);
-  trials_.insert(trials_.end(), trials.begin(), trials.end());
-  growing_ = finished ? 0 : trials.size();
-  if (finished)
-    for (const trial::Trial& trial : trials) observer_.finished(trial);
+  trials_.resize(fixed());
+  growing_ = trials.size(), ++revision_;
+  std::ranges::move(trials, std::back_inserter(trials_));
 }
 
-void Loop::say_of(std::int64_t id, trial::Outcome outcome, const std::string& note) {
-  const auto found = std::ranges::find(trials_, id, &trial::Trial::id);
-  if (found == trials_.end()) return;
-  found->outcome = outcome, found->note = note;
+void Loop::save_grown(bool finished) {
+  const std::span<trial::Trial> grown = std::span(trials_).last(growing_);
+  tell_store([&] { writer_.save(grown); });
+  if (!finished) return;
+  growing_ = 0, ++revision_;
+  for (const trial::Trial& trial : grown) observer_.finished(trial);
+}
+
+void Loop::say_of(const trial::Trial& said) {
+  const auto found = std::ranges::find(trials_, said.id, &trial::Trial::id);
+  if (static_cast<std::size_t>(found - trials_.begin()) >= fixed()) return;  // it is said again
+  found->outcome = said.outcome, found->note = said.note;
   tell_store([&] { writer_.amend(*found); });
 }
 

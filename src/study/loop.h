@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -16,9 +17,12 @@
 
 namespace sweetspot::study {
 
-// The state of a search in rounds.
+class AxisState;
+
+// The state of a search.
 struct Standing {
   const search::Decision* decision = nullptr;  // the answer so far
+  // In rounds.
   std::int32_t rounds = 0;
   std::span<const std::int64_t> batches;  // that are interleaved
   double seconds = 0, limit_seconds = 0;
@@ -38,12 +42,17 @@ class Observer {
 // Marks a trial as invalid for its setting.
 void refuse_as(trial::Trial& trial, const std::string& why);
 
+// Energy is the goal, trials ran, and none reported any.
+bool is_energy_unknown(search::Objective objective, std::span<const trial::Trial> trials);
+
 using Clock = std::function<core::Seconds()>;
 core::Seconds steady_now();
 
 // Runs one trial at a setting.
 using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
-                                            const measure::Watch&, const std::atomic<int>& stop)>;
+                                            const measure::Watch&, const workload::Until&)>;
+// As JSON; empty if there is none.
+using AnswerSoFar = std::function<std::string()>;
 
 struct LoopOptions {
   measure::MeasureOptions measure;
@@ -51,41 +60,56 @@ struct LoopOptions {
   Clock now = steady_now;
   energy::PowerLimits* power_limits = nullptr;  // for settings that have one
   RunTrial run_elsewhere = {};  // each trial by itself, instead of measuring the workload here
+  telemetry::Machine* machine = nullptr;  // else this one
 };
 
-// Runs settings one by one, or takes the trials of interleaved settings, and stores each before
-// anything else begins.
+// Asks what to measure, measures it, and stores it before anything else begins. It alone knows the
+// budget, and whether it was told to stop.
 class Loop {
  public:
   Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options, Observer& observer,
        const std::atomic<int>& stop);
-  // Trials that measure this workload's steps.
+  // Measures this workload's steps.
   Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
        Observer& observer, const std::atomic<int>& stop);
 
   bool may_go_on();
-  // Before trials that do not run() here: sets their external conditions.
-  void prepare(const trial::Setting& setting);
-  // After them: why they are invalid for that setting.
-  std::optional<std::string> disturbed(const trial::Setting& setting) const;
-  // Measures and stores it. A trial that was stopped by the user or by the budget, or whose device
+  // What the plans of an axis ask for, until one is settled or something ends it: rounds of the
+  // batches that are interleaved, and trials of the others.
+  void search(AxisState& axis, const AnswerSoFar& answer);
+  // These settings, whose sessions are interleaved, until each is as precise as the options
+  // require, or took as long as they allow.
+  void run_together(std::span<const trial::Setting> settings, std::optional<core::Bytes> memory);
+  // Whether run_together() can.
+  bool interleaves() const;
+  // Measures and stores one. A trial that was stopped by the user or by the budget, or whose device
   // was lost, is not a trial: it is neither stored nor returned.
   const trial::Trial* run(const trial::Setting& setting) { return run(setting, options_.measure); }
   const trial::Trial* run(const trial::Setting& setting, measure::MeasureOptions options);
   // Stores what needed no measurement, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
-  // Stores interleaved trials as far as they are measured, replacing earlier versions; the last
-  // time, they are finished.
-  void keep_growing(std::vector<trial::Trial> trials, bool finished);
   // Changes outcome and note of a stored trial; its measurements stay.
-  void say_of(std::int64_t trial, trial::Outcome outcome, const std::string& note);
+  void say_of(const trial::Trial& trial);
   void set_answer(const std::string& answer);
   void device_lost(const std::string& why);
+  void close();  // stores how the study ended
+
+  // Before trials that do not run() here: sets their external conditions.
+  void prepare(const trial::Setting& setting);
+  // After them: why they are invalid for that setting.
+  std::optional<std::string> disturbed(const trial::Setting& setting) const;
+  // Interleaved trials as far as they are measured, in place of those before; and stores them. The
+  // last time, they are finished.
+  void grow(std::vector<trial::Trial> trials);
+  void save_grown(bool finished);
   void end_with_budget();  // if there is one: it was too short
-  void close();            // stores how the study ended
 
   // An interleaved trial has its blocks.
   const std::vector<trial::Trial>& trials() const { return trials_; }
+  // How many of them, the first, do not grow.
+  std::size_t fixed() const { return trials_.size() - growing_; }
+  // Changes with the trials.
+  std::uint64_t revision() const { return revision_; }
   std::size_t resumed() const { return resumed_; }
   // Why no further trial may begin.
   advise::CutShort end() const { return end_; }
@@ -94,15 +118,19 @@ class Loop {
   // The note of the interrupted trial.
   const std::string& cut_off() const { return cut_off_; }
   core::Seconds spent() const { return options_.now() - started_; }
+  // Of the budget; nullopt without one.
+  std::optional<core::Seconds> left() const;
+  workload::Until until() const;
   const LoopOptions& options() const { return options_; }
   Observer& observer() const { return observer_; }
-  const std::atomic<int>& stop() const { return stop_; }
+  telemetry::Machine& machine() const;
 
  private:
-  bool budget_is_spent() const { return options_.budget && spent() >= *options_.budget; }
+  void tell(AxisState& axis, const AnswerSoFar& answer);
   template <class Action>
   void tell_store(const Action& action);
 
+  workload::Workload* workload_ = nullptr;
   RunTrial run_trial_;
   store::Writer& writer_;
   LoopOptions options_;
@@ -111,6 +139,7 @@ class Loop {
   core::Seconds started_;
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0, growing_ = 0;  // of the trials, the last so many may grow
+  std::uint64_t revision_ = 1;
   advise::CutShort end_ = advise::CutShort::no;
   std::string error_, cut_off_;
 };

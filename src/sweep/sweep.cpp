@@ -11,8 +11,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "learning/training_trial.h"
-#include "study/batch_use_check.h"
-#include "study/rounds.h"
+#include "study/axis.h"
 
 namespace sweetspot::sweep {
 namespace {
@@ -88,40 +87,25 @@ std::int64_t times_done(const study::Loop& loop, const trial::Setting& setting) 
 // Interleaved settings: as many at a time as leave each enough blocks.
 constexpr std::size_t most_together = 16;
 
-void run_at_one_limit(study::Loop& loop, workload::Workload& workload,
-                      const std::vector<trial::Setting>& settings, const SweepOptions& options) {
-  for (std::size_t from = 0; from < settings.size() && loop.may_go_on(); from += most_together) {
-    const std::size_t to = std::min(from + most_together, settings.size());
-    study::measure_in_rounds(loop, workload,
-                             {settings.begin() + static_cast<std::ptrdiff_t>(from),
-                              settings.begin() + static_cast<std::ptrdiff_t>(to)},
-                             options.limits.memory.limit,
-                             options.machine ? *options.machine : telemetry::this_machine());
-  }
-}
-
-void run_together(study::Loop& loop, workload::Workload& workload,
-                  std::vector<trial::Setting> settings, const SweepOptions& options) {
+// At each power limit.
+void run_together(study::Loop& loop, std::vector<trial::Setting> settings,
+                  const SweepOptions& options) {
   const auto limit = [](const trial::Setting& setting) {
     return setting.configuration.power_limit_watts;
   };
   std::ranges::stable_sort(settings, {}, limit);
-  while (!settings.empty()) {
-    const auto others = std::ranges::upper_bound(settings, limit(settings.front()), {}, limit);
-    run_at_one_limit(loop, workload, {settings.begin(), others}, options);
-    settings.erase(settings.begin(), others);
+  for (std::span<const trial::Setting> left = settings; !left.empty() && loop.may_go_on();) {
+    const auto others = std::ranges::upper_bound(left, limit(left.front()), {}, limit);
+    const auto count = std::min(most_together, static_cast<std::size_t>(others - left.begin()));
+    loop.run_together(left.first(count), options.limits.memory.limit);
+    left = left.subspan(count);
   }
 }
 
-// The trials that differ from this setting only in the batch.
-std::vector<trial::Trial> alongside(const study::Loop& loop, const trial::Setting& setting) {
-  std::vector<trial::Trial> found;
-  for (const trial::Trial& trial : loop.trials()) {
-    trial::Setting same = setting;
-    same.batch = trial.setting.batch;
-    if (trial.setting == same) found.push_back(trial);
-  }
-  return found;
+// Looks at the trials that differ from this setting only in the batch.
+void look_along(study::BatchUseCheck& batch_use, study::Loop& loop, const trial::Setting& setting) {
+  std::vector<trial::Trial> curve = study::Axis{setting, {}}.on(loop.trials());
+  batch_use.look(curve, loop);
 }
 
 int rounds_of(const SweepOptions& options) {
@@ -141,32 +125,31 @@ std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int r
 }
 
 SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptions& options,
-                       study::BatchUseCheck* arrival = nullptr, bool had_doubt = false,
-                       workload::Workload* side_by_side = nullptr) {
+                       study::BatchUseCheck* arrival = nullptr, bool had_doubt = false) {
   const int rounds = rounds_of(options), seeds = rounds / options.repeat;
   for (int round = 0; round < rounds; ++round) {
     std::vector<trial::Setting> together;
     for (const trial::Setting& setting : settings_of_round(options, round)) {
       if (times_done(loop, setting) > round / seeds) continue;
-      if (arrival) arrival->look(alongside(loop, setting), loop);
+      if (arrival) look_along(*arrival, loop, setting);
       if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
       const Planned plan = planned(tried, loop, setting);
       const auto beyond_clamp = arrival ? arrival->objection(setting.batch) : std::nullopt;
       const auto allowed = memory::allowed(loop.trials(), options.limits.memory);
       if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, allowed, plan))
         loop.keep(refused(tried, setting, *why, plan));
-      else if (side_by_side)
+      else if (loop.interleaves())
         together.push_back(setting);
       else
         loop.run(setting);
     }
-    if (side_by_side && !together.empty()) run_together(loop, *side_by_side, together, options);
+    run_together(loop, together, options);
   }
   std::optional<advise::Doubt> doubt;
   if (arrival) arrival->settle();
   if (arrival)
     for (const trial::Setting& point : options.points) {
-      arrival->look(alongside(loop, point), loop);
+      look_along(*arrival, loop, point);
       if (!doubt) doubt = arrival->doubt();
     }
   if (doubt || had_doubt) loop.set_answer(doubt ? advise::to_json(*doubt) : "");
@@ -233,10 +216,9 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
 }
 
 study::RunTrial training_trials(workload::Training& training, int epochs) {
-  return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions& asked,
-                             const measure::Watch& watch, const std::atomic<int>& stop) {
-    return learning::train(training, setting, {.epochs = epochs, .deadline = asked.deadline}, watch,
-                           stop);
+  return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions&,
+                             const measure::Watch& watch, const workload::Until& until) {
+    return learning::train(training, setting, {epochs}, watch, until);
   };
 }
 
@@ -263,10 +245,8 @@ SweepResult sweep(workload::Workload& workload, store::Writer& writer, const Swe
                   study::Observer& observer, const std::atomic<int>& stop) {
   study::Loop loop(workload, writer, options.loop, observer, stop);
   study::BatchUseCheck arrival(workload);
-  return run_rounds(
-      loop, subject(workload, workload.about().samples), options, &arrival,
-      !writer.study().answer.empty(),
-      workload.switching().in_place && !options.loop.run_elsewhere ? &workload : nullptr);
+  return run_rounds(loop, subject(workload, workload.about().samples), options, &arrival,
+                    !writer.study().answer.empty());
 }
 
 SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,

@@ -7,7 +7,6 @@
 #include "advise/batch_use.h"
 #include "study/loop.h"
 #include "sweep/queue_claims.h"
-#include "telemetry/machine.h"
 #include "workload/training.h"
 
 namespace sweetspot::sweep {
@@ -19,7 +18,6 @@ struct SweepOptions {
   std::uint64_t seed = 1000;
   search::Limits limits;  // only the memory limits count
   study::LoopOptions loop;
-  telemetry::Machine* machine = nullptr;  // else this one
 };
 
 // The order of one round: every point once, shuffled differently in each round, so that machine

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "core/units.h"
+
 namespace sweetspot::trial {
 
 // How a setting is run, beside what it trains: what a search may vary as well.
@@ -25,6 +27,14 @@ struct Setting {
 
   std::int64_t micro_batch() const { return batch / accumulation; }
   bool operator==(const Setting&) const = default;
+};
+
+// What a change of setting costs. May get worse while a workload is measured.
+struct Switching {
+  // Sessions of several settings may be open at the same time, over the same weights, and are idle
+  // between steps: then their steps are interleaved.
+  bool in_place = false;
+  core::Seconds cost{0};  // as far as it was seen
 };
 
 }  // namespace sweetspot::trial

@@ -27,7 +27,7 @@ auto unless_it_fails(Loop& loop, Measure measure) -> decltype(measure()) {
 }
 
 core::Seconds within_budget(const Loop& loop, core::Seconds time) {
-  return loop.options().budget ? std::min(time, *loop.options().budget - loop.spent()) : time;
+  return std::min(time, loop.left().value_or(time));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload
   setting.learning_rate = base.rate;
   return unless_it_fails(loop, [&] {
     return probes->gradient_noise(setting, made.setting.micro_batch(), within_budget(loop, time),
-                                  loop.stop());
+                                  loop.until().stop);
   });
 }
 
@@ -64,7 +64,7 @@ std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
     trial::Setting setting = made.setting;
     setting.learning_rate = factor * made.learning_rate->by_rule;
     const auto run =
-        unless_it_fails(loop, [&] { return probes->try_rate(setting, steps, loop.stop()); });
+        unless_it_fails(loop, [&] { return probes->try_rate(setting, steps, loop.until().stop); });
     if (!run) return {};
     runs.push_back(*run);
   }
@@ -77,7 +77,7 @@ std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& work
   if (!probes || !loop.may_go_on()) return std::nullopt;
   return unless_it_fails(loop, [&] {
     return probes->scaling(made.setting, within_budget(loop, loop.options().measure.max_time),
-                           loop.stop());
+                           loop.until().stop);
   });
 }
 
@@ -97,7 +97,7 @@ void add_evaluation(Loop& loop, workload::Workload& workload, trial::Trial& last
   workload::NativeProbes* probes = workload.probes();
   if (!probes) return;
   try {
-    if (const auto memory = probes->evaluate(lasted.setting, loop.stop()))
+    if (const auto memory = probes->evaluate(lasted.setting, loop.until().stop))
       lasted.memory_measured = std::max(lasted.memory_measured.value_or(0), *memory);
   } catch (const core::DeviceLost& lost) {
     loop.device_lost(lost.what());

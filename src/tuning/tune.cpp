@@ -9,9 +9,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "search/evidence.h"
-#include "study/batch_use_check.h"
-#include "study/rounds.h"
 #include "study/axis.h"
 #include "tuning/answer_checks.h"
 
@@ -34,6 +31,14 @@ const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64
   return latest;
 }
 
+// A variant's curve, and what was found out about it beside its trials.
+struct Searched {
+  study::AxisState state;
+  std::optional<advise::WorkerSearch> workers{};
+  std::optional<advise::LoaderCheck> loader{};
+  std::optional<advise::SlowKernel> kernel{};
+};
+
 class Tuning {
  public:
   Tuning(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
@@ -43,7 +48,6 @@ class Tuning {
         limits_(options.limits),
         before_(advise::from_json(writer.study().answer)),
         loop_(workload, writer, options.loop, observer, stop),
-        arrival_(workload),
         facts_(options.facts) {
     facts_.has_loader = workload.about().has_loader;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
@@ -61,11 +65,13 @@ class Tuning {
     if (result.doubt) loop_.set_answer(advise::to_json(*result.doubt));
     loop_.close();
     settle_status(result);
+    if (result.recommendation) now_ = place_of(result.recommendation->setting);
+    result.facts = facts_on(now());
     result.trials = loop_.trials();
     result.resumed = loop_.resumed();
     result.spent = loop_.spent();
-    facts_.limits.memory.limit = memory::allowed(result.trials, facts_.limits.memory);
-    result.facts = std::move(facts_);
+    search::Limits& limits = result.facts.limits;
+    limits.memory.limit = memory::allowed(result.trials, limits.memory);
     return result;
   }
 
@@ -76,6 +82,7 @@ class Tuning {
       result.status = Status::energy_unknown;
     if (result.status == Status::nothing_feasible && result.doubt)
       result.status = Status::batch_unconfirmed;
+    const study::AxisState& state = now().state;
     if (!loop_.error().empty())
       result.message = loop_.error();
     else if (result.doubt)
@@ -83,124 +90,91 @@ class Tuning {
     else if (result.status == Status::energy_unknown)
       result.message = advise::no_energy_words();
     else if (result.status == Status::nothing_feasible)
-      result.message = advise::nothing_feasible_words(curve(), limits_, predict());
+      result.message =
+          advise::nothing_feasible_words(state.trials(), state.limits(), state.predict());
     else if (!result.recommendation)
-      result.message = advise::nothing_known_words(curve(), loop_.cut_off());
+      result.message = advise::nothing_known_words(state.trials(), loop_.cut_off());
   }
 
-  Axis& axis() { return axes_[now_]; }
-  std::vector<trial::Trial> curve() { return axis().on(loop_.trials()); }
-  search::Predict predict() { return study::predictor(workload_, axis()); }
+  Searched& now() { return searched_[now_]; }
+  const Axis& axis() { return now().state.axis(); }
+
+  bool energy_is_unknown() const {
+    return study::is_energy_unknown(limits_.objective, loop_.trials());
+  }
 
   void search_variants(TuneResult& result) {
     std::vector<trial::Setting> variants = options_.variants;
     if (variants.empty()) variants.push_back(options_.base);
     for (const trial::Setting& variant : variants) {
-      now_ = axes_.size();
-      axes_.push_back({variant, facts_.global_batch});
-      arrival_ = study::BatchUseCheck(workload_);
+      now_ = searched_.size();
+      searched_.push_back({{workload_, {variant, facts_.global_batch}}});
       search();
-      arrival_.settle();
-      look_for_the_batch();
-      result.doubt = arrival_.doubt();
+      result.doubt = now().state.batch_use().doubt();
       if (options_.most_workers && !result.doubt) search_for_workers();
       if (result.doubt || energy_is_unknown() || !loop_.may_go_on()) return;
     }
   }
 
-  // The limits of a decision on an axis. Energy must be saved, whatever else would be fast.
-  search::Limits limits_on(const Axis& axis) const {
+  // The limits of a decision on a curve. Energy must be saved, whatever else would be fast.
+  search::Limits limits_on(const Searched& one) const {
     search::Limits limits = limits_;
-    if (before_ && is_of(before_->setting, axis)) limits.previous = before_->batch;
+    if (before_ && is_of(before_->setting, one.state.axis())) limits.previous = before_->batch;
     if (limits.objective == search::Objective::energy)
-      for (const Axis& other : axes_) {
-        if (other.base == axis.base) continue;
-        const stats::StepTimes times = search::evidence(other.on(loop_.trials())).times;
-        for (std::size_t i = 0; i < times.batches.size(); ++i)
-          limits.best_elsewhere =
-              std::max(limits.best_elsewhere.value_or(0),
-                       static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]));
-      }
+      for (const Searched& other : searched_)
+        if (&other != &one)
+          if (const auto best = other.state.best_measured())
+            limits.best_elsewhere = std::max(limits.best_elsewhere.value_or(0), *best);
     return limits;
   }
 
-  // What is measured on the current axis. With less power steps take longer, and their fixed cost
+  // What is measured on the present curve. With less power steps take longer, and their fixed cost
   // counts for less: nothing far beyond the first answer is worth a run at another power limit.
   search::Limits limits_of_search() {
-    search::Limits limits = limits_on(axis());
-    const Axis& first = axes_.front();
-    if (now_ == 0 || first.base.configuration.precision != axis().base.configuration.precision ||
-        limits.objective != search::Objective::energy)
+    search::Limits limits = limits_on(now());
+    Searched& first = searched_.front();
+    if (now_ == 0 || limits.objective != search::Objective::energy ||
+        first.state.axis().base.configuration.precision != axis().base.configuration.precision)
       return limits;
-    const auto known = search::decide(first.on(loop_.trials()), limits_on(first),
-                                      study::predictor(workload_, first));
+    first.state.set_limits(limits_on(first));
+    const auto& known = first.state.plan().decision;
     if (!known) return limits;
     limits.min = std::max(limits.min, known->batch / 4);
     limits.max = std::min(limits.max, std::max(2 * known->batch, known->best_batch));
     return limits;
   }
 
-  // Measures on the current axis until the search is over.
+  // Measures on the present curve until the search is over.
   void search() {
-    const search::Predict predict = this->predict();
-    search::Limits limits = limits_of_search();
-    const std::int64_t most = limits.max;
-    if (workload_.switching().in_place && limits.objective != search::Objective::max_batch)
-      return study::search_in_rounds(
-          loop_, workload_, axis(), limits, predict,
-          [this] {
-            const auto made = answer();
-            return made ? advise::to_json(*made) : "";
-          },
-          options_.machine ? *options_.machine : telemetry::this_machine());
-    look_for_the_batch();
-    while (!arrival_.is_over() && !energy_is_unknown() && loop_.may_go_on()) {
-      limits.max = std::max(limits.min, std::min(most, limits_.max));
-      const auto next = search::next(curve(), limits, predict);
-      if (!next) {
-        if (!arrival_.settle()) return;
-        look_for_the_batch();
-        continue;
-      }
-      loop_.run(axis().at(*next));
-      look_for_the_batch();
-      if (!arrival_.doubt()) tell_answer_so_far();
-    }
-  }
-
-  void tell_answer_so_far() {
-    if (const auto made = answer()) loop_.set_answer(advise::to_json(*made));
-    const auto decision = search::decide(curve(), limits_on(axis()), predict());
-    if (!decision) return;
-    study::Standing standing;
-    standing.decision = &*decision;
-    loop_.observer().standing(standing);
-  }
-
-  // Batches above a clamp are neither tried nor recommended, as long as it looks like one.
-  void look_for_the_batch() {
-    const advise::BatchUseVerdict& verdict = arrival_.look(curve(), loop_);
-    facts_.clamp = verdict.clamp;
-    limits_.max = std::min(options_.limits.max, verdict.limit.value_or(options_.limits.max));
-    limits_.max = std::max(limits_.min, limits_.max);
+    now().state.set_limits(limits_of_search());
+    is_searching_ = true;
+    loop_.search(now().state, [this] {
+      const auto made = answer();
+      return made ? advise::to_json(*made) : "";
+    });
+    is_searching_ = false;
+    now().state.set_limits(limits_on(now()));
   }
 
   // At the fastest batch so far, since the chosen one may be just where loading begins to limit;
   // other workers have another curve, with its own knee.
   void search_for_workers() {
     while (true) {
-      const auto known = curve();
-      const auto decision = search::decide(known, limits_on(axis()), predict());
-      const trial::Trial* fastest = decision ? trial_of(known, decision->best_batch) : nullptr;
+      study::AxisState& state = now().state;
+      const auto& decision = state.plan().decision;
+      const trial::Trial* fastest =
+          decision ? trial_of(state.trials(), decision->best_batch) : nullptr;
       if (!fastest) return;
       const advise::WorkerSearch found =
           search_workers(loop_, as_run(*fastest), *options_.most_workers);
-      if (!facts_.worker_search) facts_.worker_search.emplace();
-      facts_.worker_search->workers = found.workers;
-      facts_.worker_search->tried.insert(facts_.worker_search->tried.end(), found.tried.begin(),
-                                         found.tried.end());
+      std::optional<advise::WorkerSearch>& all = now().workers;
+      if (!all) all.emplace();
+      all->workers = found.workers;
+      all->tried.insert(all->tried.end(), found.tried.begin(), found.tried.end());
       if (found.workers == axis().base.configuration.workers) return;
-      axis().base.configuration.workers = found.workers;
+      Axis with_workers = axis();
+      with_workers.base.configuration.workers = found.workers;
+      state = {workload_, with_workers};
       search();
     }
   }
@@ -209,10 +183,8 @@ class Tuning {
   void check_the_answer() {
     const auto made = answer();
     if (!made) return;
-    now_ = static_cast<std::size_t>(
-        std::ranges::find_if(axes_, [&](const Axis& axis) { return is_of(made->setting, axis); }) -
-        axes_.begin());
-    check_loader_of(curve(), made->batch);
+    now_ = place_of(made->setting);
+    check_loader_of(made->batch);
     check_kernels_at(made->batch);
     check_noise(*made);
     if (options_.check_rate) check_rates();
@@ -222,13 +194,14 @@ class Tuning {
                            : check_scaling(loop_, workload_, *made);
   }
 
-  void check_loader_of(const std::vector<trial::Trial>& known, std::int64_t batch) {
+  void check_loader_of(std::int64_t batch) {
+    const std::vector<trial::Trial>& known = now().state.trials();
     const trial::Trial* chosen = trial_of(known, batch);
     if (!chosen || !facts_.has_loader || options_.most_workers) return;
-    facts_.limits = limits_on(axis());
-    const auto limits = advise::bottlenecks(known, facts_);
+    const advise::Facts facts = facts_on(now());
+    const auto limits = advise::bottlenecks(known, facts);
     if (limits[static_cast<std::size_t>(chosen - known.data())] == advise::Bottleneck::data_loading)
-      facts_.loader_check = check_loader(loop_, workload_, as_run(*chosen), facts_);
+      now().loader = check_loader(loop_, workload_, as_run(*chosen), facts);
   }
 
   // Whether a kernel, rather than the machine, decides the answer.
@@ -239,7 +212,7 @@ class Tuning {
         (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
-      facts_.slow_kernel = advise::slow_kernel(probes->operations(axis().at(batch)), roofline);
+      now().kernel = advise::slow_kernel(probes->operations(axis().at(batch)), roofline);
     } catch (const core::Error&) {  // the answer does not depend on it
     }
   }
@@ -289,7 +262,8 @@ class Tuning {
       found.steps = lasted->warm_up_steps + lasted->steps;
       found.memory = lasted->memory_measured;
       found.why = lasted->note;
-      const auto allowed = memory::allowed(curve(), limits_.memory);
+      now().state.update(loop_);
+      const auto allowed = memory::allowed(now().state.trials(), limits_.memory);
       const bool fits = !allowed || !found.memory || *found.memory <= *allowed;
       found.confirmed = lasted->outcome == trial::Outcome::ok && fits;
       if (lasted->outcome == trial::Outcome::ok && !fits)
@@ -317,7 +291,7 @@ class Tuning {
 
   // As counted by the program in a trial of that batch.
   std::optional<std::int64_t> steps_of_epoch(std::int64_t size) {
-    for (const trial::Trial& trial : curve())
+    for (const trial::Trial& trial : now().state.trials())
       if (trial.setting.batch == size && trial.outcome == trial::Outcome::ok && trial.steps_total)
         return trial.steps_total;
     return std::nullopt;
@@ -340,56 +314,61 @@ class Tuning {
            setting.configuration.power_limit_watts == axis.base.configuration.power_limit_watts;
   }
 
-  // Trials ran, and none reported its energy.
-  bool energy_is_unknown() const {
-    if (limits_.objective != search::Objective::energy) return false;
-    const auto ok = [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::ok; };
-    const auto tells = [](const trial::Trial& trial) {
-      return trial::joules_per_sample(trial).has_value();
-    };
-    return std::ranges::any_of(loop_.trials(), ok) && std::ranges::none_of(loop_.trials(), tells);
+  std::size_t place_of(const trial::Setting& setting) const {
+    const auto found = std::ranges::find_if(
+        searched_, [&](const Searched& one) { return is_of(setting, one.state.axis()); });
+    return static_cast<std::size_t>(found - searched_.begin());
   }
 
   // From everything known about every variant.
   std::optional<advise::Recommendation> answer() {
+    for (Searched& one : searched_) one.state.update(loop_);
     std::vector<advise::Recommendation> made;
-    for (std::size_t i = 0; i < axes_.size(); ++i)
-      if (auto one = answer_on(axes_[i], i == now_)) made.push_back(*std::move(one));
+    for (Searched& one : searched_) {
+      if (!is_searching_ || &one != &now()) one.state.set_limits(limits_on(one));
+      if (auto answered = answer_on(one)) made.push_back(*std::move(answered));
+    }
     if (made.empty()) return std::nullopt;
     advise::Recommendation best = advise::best_variant(std::move(made), loop_.trials());
     if (options_.command) best.command = options_.command(best.setting);
     return best;
   }
 
-  // The additional checks belong to the current axis.
-  std::optional<advise::Recommendation> answer_on(const Axis& axis, bool is_present) {
-    const auto known = axis.on(loop_.trials());
-    facts_.limits = limits_on(axis);
-    facts_.predict_run = study::predictor(workload_, axis);
-    const auto decision = search::decide(known, facts_.limits, facts_.predict_run);
+  std::optional<advise::Recommendation> answer_on(Searched& one) {
+    const auto& decision = one.state.plan().decision;
     if (!decision) return std::nullopt;
     // A single batch is no answer, unless it is the only one allowed, or nothing else is left when
     // the search is over.
-    if (!is_over_ && decision->speeds.size() < 2 && limits_.min < limits_.max &&
-        limits_.objective != search::Objective::max_batch)
+    const search::Limits limits = one.state.limits();
+    if (!is_over_ && decision->speeds.size() < 2 && limits.min < limits.max &&
+        limits.objective != search::Objective::max_batch)
       return std::nullopt;
-    facts_.largest_fitting = search::largest_fitting(known, facts_.limits, facts_.predict_run);
-    if (is_present) return advise::recommend(known, *decision, facts_);
+    return advise::recommend(one.state.trials(), *decision, facts_on(one));
+  }
+
+  // What the answer on a curve is judged by.
+  advise::Facts facts_on(Searched& one) {
     advise::Facts facts = facts_;
-    facts.loader_check.reset(), facts.slow_kernel.reset();
-    return advise::recommend(known, *decision, facts);
+    facts.limits = one.state.limits();
+    facts.predict_run = one.state.predict();
+    if (one.state.plan().decision) facts.largest_fitting = one.state.plan().largest_fitting;
+    facts.clamp = one.state.batch_use().verdict().clamp;
+    facts.worker_search = one.workers;
+    facts.loader_check = one.loader;
+    facts.slow_kernel = one.kernel;
+    return facts;
   }
 
   workload::Workload& workload_;
   const TuneOptions& options_;
   search::Limits limits_;
   std::optional<advise::Recommendation> before_;  // of an earlier run of the study
-  std::vector<Axis> axes_;                        // one per variant so far
-  std::size_t now_ = 0;                           // the current one
+  std::vector<Searched> searched_;                // one per variant so far
+  std::size_t now_ = 0;                           // the present one
+  bool is_searching_ = false;                     // on it
   bool is_over_ = false;                          // the search was complete
   Loop loop_;
-  study::BatchUseCheck arrival_;
-  advise::Facts facts_;
+  advise::Facts facts_;  // of all variants
 };
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "advise/status.h"
 #include "search/search.h"
 #include "study/loop.h"
-#include "telemetry/machine.h"
 #include "tuning/answer_checks.h"
 
 namespace sweetspot::tuning {
@@ -34,7 +33,6 @@ struct TuneOptions {
   // The roofline for operations; if unknown, they are not judged.
   advise::Roofline operations_roofline;
   std::function<std::string(const trial::Setting&)> command;  // trains at a setting
-  telemetry::Machine* machine = nullptr;                      // else this one
 };
 
 struct TuneResult {
@@ -49,7 +47,7 @@ struct TuneResult {
 };
 
 // Asks the search, measures and stores, until the search is over or something ends it; then answers
-// from everything known, and stores the answer. Workloads that open sessions side by side are
+// from everything known, and stores the answer. Workloads whose settings change in place are
 // measured in rounds, all others in passes. A stored study is resumed.
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
                 study::Observer& observer, const std::atomic<int>& stop);

@@ -94,13 +94,7 @@ class Session {
   virtual Account close() { return {}; }
 };
 
-// What a change of setting costs. May get worse while a workload is measured.
-struct Switching {
-  // Sessions of several settings may be open at the same time, over the same weights, and are idle
-  // between steps: then their steps are interleaved.
-  bool in_place = false;
-  core::Seconds cost{0};  // as far as it was seen
-};
+using trial::Switching;
 
 // What of a model's memory is meant.
 enum class Extent {

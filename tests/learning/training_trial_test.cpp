@@ -59,7 +59,7 @@ struct TrainingTrials : testing::Test {
     trial::Setting setting;
     setting.batch = 60;
     setting.seed = 7;
-    return learning::train(training, setting, {epochs}, watch, stop, machine);
+    return learning::train(training, setting, {epochs}, watch, {stop}, machine);
   }
 };
 

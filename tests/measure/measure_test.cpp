@@ -21,7 +21,7 @@ using trial::Trial;
 struct Measure : testing::Test {
   Trial run(ScriptedWorkload::Script script, const Setting& setting = {.batch = 32}) {
     ScriptedWorkload workload(machine, std::move(script));
-    Trial trial = measure(workload, setting, options, watch, stop, machine);
+    Trial trial = measure(workload, setting, options, watch, {stop}, machine);
     EXPECT_EQ(workload.open_sessions, 0) << "the session outlived its trial";
     return trial;
   }
@@ -60,7 +60,7 @@ TEST_F(Measure, RecordsWhatRan) {
 TEST_F(Measure, KeepsWhatAGoodTrialsSessionHasToSay) {
   ScriptedWorkload workload(machine, [](auto, const Setting& s) { return step_of(0.01, s.batch); });
   workload.note = "look at this";
-  EXPECT_EQ(measure(workload, {.batch = 32}, options, watch, stop, machine).note, "look at this");
+  EXPECT_EQ(measure(workload, {.batch = 32}, options, watch, {stop}, machine).note, "look at this");
 }
 
 TEST_F(Measure, WarmUpStepsAreKeptAndFlaggedAndNotCounted) {
@@ -107,7 +107,7 @@ TEST_F(Measure, AProgramsStartUpIsNoWarmUp) {
     }
     StillMachine& machine;
   } program(machine);
-  const Trial trial = measure(program, {.batch = 32}, options, watch, stop, machine);
+  const Trial trial = measure(program, {.batch = 32}, options, watch, {stop}, machine);
   EXPECT_GE(trial.warm_up_steps, 10);
   EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
 }
@@ -176,7 +176,7 @@ TEST_F(Measure, StepsThatShowTheEndOfAGpusWarmUpCount) {
   ScriptedProgram program(
       machine, [](std::int64_t n, const Setting& s) { return step_of(n == 0 ? 1 : 0.1, s.batch); });
   const auto counted = [&] {
-    const Trial trial = measure(program, {.batch = 32}, options, watch, stop, machine);
+    const Trial trial = measure(program, {.batch = 32}, options, watch, {stop}, machine);
     EXPECT_EQ(trial.stop_reason, StopReason::precise);
     EXPECT_NEAR(trial.samples_per_second->mean, 320, 1e-6);
     return std::pair(trial.warm_up_steps, trial.steps);
@@ -195,7 +195,7 @@ TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
   options.max_time = core::Seconds(10);
   const auto seconds = [&](bool first_look, std::optional<double> restart) {
     options.first_look = first_look, varying.restart = restart;
-    const Trial trial = measure(varying, {.batch = 32}, options, watch, stop, machine);
+    const Trial trial = measure(varying, {.batch = 32}, options, watch, {stop}, machine);
     EXPECT_EQ(trial.stop_reason, StopReason::time_limit);
     return static_cast<double>(trial.steps) * 0.01;
   };
@@ -251,7 +251,7 @@ TEST_F(Measure, WhatWasLoadedAheadIsNotTheSpeed) {
     }
     StillMachine& machine;
   } loading(machine);
-  const Trial trial = measure(loading, {.batch = 32}, options, watch, stop, machine);
+  const Trial trial = measure(loading, {.batch = 32}, options, watch, {stop}, machine);
   EXPECT_NEAR(trial.samples_per_second->mean, 160, 1e-6);
 }
 

@@ -50,7 +50,9 @@ static_assert(4 * step_seconds > experiment::block_seconds &&
 constexpr std::int64_t block_steps = 4, switch_steps = 1;
 
 struct InRounds : testing::Test {
-  Rounds& begin() { return rounds.emplace(workload, options, watch, stop, machine); }
+  Rounds& begin() {
+    return rounds.emplace(workload, options, watch, workload::Until{stop}, machine);
+  }
   bool run(const std::vector<std::int64_t>& batches, int times = 1) {
     if (!rounds) begin();
     const auto settings = settings_of(batches);
@@ -107,6 +109,43 @@ TEST_F(InRounds, TheFirstStepsAfterASwitchAreWarmUp) {
   for (const Step& step : found.raw) warm_up_steps += step.warm_up ? step.updates : 0;
   EXPECT_EQ(found.warm_up_steps, warm_up_steps);
   EXPECT_EQ(found.samples_seen, 16 * (found.steps + found.warm_up_steps));
+}
+
+// It refused what a trial of its own accepts.
+TEST_F(InRounds, AnEpochsShortLastBatchIsNoChangeOfBatch) {
+  workload.script = [](std::int64_t n, const Setting& setting) {
+    const std::int64_t samples = n % 20 == 19 ? setting.batch / 2 : setting.batch;
+    return step_of(step_seconds * static_cast<double>(samples) / static_cast<double>(setting.batch),
+                   samples);
+  };
+  run({16, 64}, 20);
+  for (const std::int64_t batch : {16, 64}) {
+    const Trial found = trial(batch);
+    EXPECT_EQ(found.outcome, Outcome::ok) << found.note;
+    EXPECT_EQ(rounds_of(found), whole_numbers(1, 20));
+    EXPECT_NEAR(found.samples_per_second->mean, static_cast<double>(batch) / step_seconds, 1e-6);
+  }
+}
+
+TEST_F(InRounds, WhatSwitchesDearlyHasLongBlocks) {
+  struct Dear final : ScriptedWorkload {
+    using ScriptedWorkload::ScriptedWorkload;
+    workload::Switching switching() const override { return {true, cost}; }
+    core::Seconds cost{0.05};
+  } dear(machine, workload.script);
+  Rounds taking_turns(dear, options, watch, {stop}, machine);
+  const auto shortest = [&] {
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(taking_turns.run(settings_of({16, 64})));
+    double least = 1;
+    for (const Trial& each : taking_turns.trials())
+      least = std::min(least, each.raw.back().seconds);
+    return least;
+  };
+  EXPECT_NEAR(shortest(), 4 * 0.05, step_seconds);
+  dear.cost = core::Seconds(0.1);  // it turns out to be dearer
+  EXPECT_NEAR(shortest(), 4 * 0.1, step_seconds);
+  dear.cost = core::Seconds(0.001);
+  EXPECT_NEAR(shortest(), options.block_seconds, step_seconds);
 }
 
 TEST_F(InRounds, EveryOtherRoundIsTheReverse) {
@@ -247,7 +286,7 @@ TEST(RoundsOfAFake, ABatchThatRunsOutOfMemoryLeavesAndTheOthersGoOn) {
   StillMachine machine;
   const Watch watch;
   const std::atomic<int> stop{0};
-  Rounds rounds(workload, {}, watch, stop, machine);
+  Rounds rounds(workload, {}, watch, {stop}, machine);
   const auto settings = settings_of({16, 64, 128});
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(rounds.run(settings));
   const auto trials = rounds.trials();
@@ -270,7 +309,7 @@ TEST(RoundsOfAFake, ABatchThatRunsOutOfMemoryLeavesAndTheOthersGoOn) {
 TEST_F(InRounds, AFailureIsItsBatchsAlone) {
   workload.script = [](std::int64_t n, const Setting& setting) {
     if (setting.batch == 32 && n == 12) throw std::runtime_error("step 12 broke");
-    return step_of(step_seconds, setting.batch == 64 && n == 12 ? 7 : setting.batch);
+    return step_of(step_seconds, setting.batch == 64 && n >= 12 ? 7 : setting.batch);
   };
   run({16, 32, 64}, 5);
   EXPECT_EQ(rounds_of(trial(16)), whole_numbers(1, 5));
@@ -326,7 +365,7 @@ TEST_F(InRounds, SessionsThatAreOpenTakeNoMoreThanTheyMayTogether) {
       }
       core::Bytes sum = 0, most = 0;
     } counting(machine, workload.script);
-    Rounds taking_turns(counting, options, watch, stop, machine);
+    Rounds taking_turns(counting, options, watch, {stop}, machine);
     const auto settings = settings_of({10, 20, 30, 40});
     for (int i = 0; i < 6; ++i) EXPECT_TRUE(taking_turns.run(settings));
     for (const Trial& each : taking_turns.trials()) EXPECT_EQ(rounds_of(each), whole_numbers(1, 6));
@@ -501,7 +540,7 @@ TEST_F(InRounds, WhatCannotBePlannedIsNotOpened) {
       return ScriptedWorkload::predict(setting, extent);
     }
   } unplanned(machine, workload.script);
-  Rounds taking_turns(unplanned, options, watch, stop, machine);
+  Rounds taking_turns(unplanned, options, watch, {stop}, machine);
   EXPECT_TRUE(taking_turns.run(settings_of({16, 64})));
   EXPECT_EQ(unplanned.opened, 1);
   EXPECT_EQ(taking_turns.trials()[1].outcome, Outcome::crashed);
@@ -526,7 +565,7 @@ TEST(ReadDevice, TellsTheEnergyOfStepsThatAreNoBlock) {
       powered, [](auto, const Setting& setting) { return step_of(step_seconds, setting.batch); });
   const Watch watch;
   const std::atomic<int> stop{0};
-  Rounds rounds(workload, {}, watch, stop, powered);
+  Rounds rounds(workload, {}, watch, {stop}, powered);
   EXPECT_TRUE(rounds.has_energy());
   const auto settings = settings_of({16, 32});
   for (int i = 0; i < 3; ++i) rounds.run(settings);

@@ -95,9 +95,9 @@ TEST(Decision, WhatTheAnswerTurnsOnIsMeasuredFurther) {
                                  : batch == 64 ? 1000 * share_of_64
                                                : 1000,
                                  200, 0.05));
-    return plan_rounds(trials, limits, {});
+    return search::plan(trials, limits, {}, in_place);
   };
-  const RoundPlan open = plan(0.95);
+  const Plan open = plan(0.95);
   EXPECT_FALSE(open.settled);
   EXPECT_THAT(open.batches, testing::IsSupersetOf({64, 128}));
   EXPECT_TRUE(plan(0.85).settled);
@@ -431,15 +431,15 @@ TEST(Rounds, WhatEntersLateIsNotMeasuredAlone) {
   std::vector<trial::Trial> trials;
   for (const std::int64_t batch : {1, 16, 64})
     trials.push_back(in_rounds(batch, line_speed(batch, 40), 8, 0.01));
-  const RoundPlan plan = plan_rounds(trials, {.max = 4096}, {});
-  EXPECT_FALSE(plan.scouting);
-  EXPECT_FALSE(plan.settled);
-  EXPECT_THAT(plan.batches, testing::IsSupersetOf({64, 256}));
+  const Plan next = plan(trials, {.max = 4096}, {}, in_place);
+  EXPECT_FALSE(next.scouting);
+  EXPECT_FALSE(next.settled);
+  EXPECT_THAT(next.batches, testing::IsSupersetOf({64, 256}));
   for (trial::Trial& trial : trials)  // as after a scan
     std::erase_if(trial.raw, [&](trial::Step& step) {
       return step.round != (trial.setting.batch == 1 ? 1 : trial.setting.batch == 16 ? 2 : 3);
     });
-  EXPECT_TRUE(plan_rounds(trials, {.max = 4096}, {}).scouting);
+  EXPECT_TRUE(plan(trials, {.max = 4096}, {}, in_place).scouting);
 }
 
 }  // namespace

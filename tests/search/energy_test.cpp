@@ -89,10 +89,10 @@ TEST(Energy, InRoundsABatchWhoseEnergyWasReadIsSettled) {
     trials.push_back(with_energy(in_rounds(batch, speed(batch), 60, 0.01), joules(batch)));
   Limits limits = for_energy(0.2);
   limits.divisor_of = 4096;
-  const RoundPlan plan = plan_rounds(trials, limits, {});
-  EXPECT_TRUE(plan.settled);
-  ASSERT_TRUE(plan.decision);
-  EXPECT_EQ(plan.decision->batch, 512);
+  const Plan next = plan(trials, limits, {}, in_place);
+  EXPECT_TRUE(next.settled);
+  ASSERT_TRUE(next.decision);
+  EXPECT_EQ(next.decision->batch, 512);
 }
 
 // A GPU's own figure lags by a tenth of a second and more: ±2% would be a lie.

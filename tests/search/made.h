@@ -64,6 +64,25 @@ inline trial::Trial in_rounds(std::int64_t batch, double speed, std::int32_t rou
   return trial;
 }
 
+constexpr trial::Switching in_place{true}, by_starts{};
+
+inline std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
+                                      const Predict& predict) {
+  return plan(trials, limits, predict, by_starts).decision;
+}
+
+inline std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
+                                                   const Limits& limits, const Predict& predict) {
+  return plan(trials, limits, predict, by_starts).largest_fitting;
+}
+
+// The batch to start next.
+inline std::optional<std::int64_t> next(std::span<const trial::Trial> trials, const Limits& limits,
+                                        const Predict& predict) {
+  const Plan made = plan(trials, limits, predict, by_starts);
+  return made.batches.empty() ? std::nullopt : std::optional(made.batches.front());
+}
+
 struct Study {
   std::vector<trial::Trial> trials;
   std::vector<std::int64_t> asked;
@@ -98,11 +117,11 @@ inline Study study_in_rounds(const Limits& limits, const Speed& speed, double de
   };
   std::vector<std::int64_t> before;
   for (std::int32_t round = 1; round <= most_rounds;) {
-    const RoundPlan plan = plan_rounds(known(), limits, {});
-    if (plan.batches.empty() || (plan.settled && plan.batches == before)) break;
-    before = plan.batches;
-    for (int i = 0; i < (plan.scouting ? 1 : 8); ++i, ++round)
-      for (const std::int64_t batch : plan.batches) {
+    const Plan next = plan(known(), limits, {}, in_place);
+    if (next.batches.empty() || (next.settled && next.batches == before)) break;
+    before = next.batches;
+    for (int i = 0; i < (next.scouting ? 1 : 8); ++i, ++round)
+      for (const std::int64_t batch : next.batches) {
         if (!trials.contains(batch)) result.asked.push_back(batch);
         trials[batch].setting.batch = batch;
         const core::Random random(seed, core::Purpose::synthetic,

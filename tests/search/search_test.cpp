@@ -211,7 +211,7 @@ TEST(Knee, NothingFeasibleIsNotAsked) {
   const Predict large = [](std::int64_t) { return core::GiB; };
   const Limits tight{.max = 64, .memory = {.limit = core::MiB}};
   EXPECT_FALSE(next({}, tight, large));
-  EXPECT_THAT(plan_rounds({}, tight, large).batches, IsEmpty());
+  EXPECT_THAT(plan({}, tight, large, in_place).batches, IsEmpty());
   EXPECT_FALSE(next({}, {.min = 9, .max = 15, .multiple_of = 8}, {}));
   EXPECT_FALSE(decide({}, {.max = 64}, {}));
 }

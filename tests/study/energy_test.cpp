@@ -96,7 +96,7 @@ struct Limiter final : energy::PowerLimits {
 
 struct EnergyTune : testing::Test {
   tuning::TuneResult run(bool takes_turns = true) {
-    options.machine = &machine;
+    options.loop.machine = &machine;
     options.limits.max = 8192;
     options.loop.power_limits = &limiter;
     options.loop.now = [this] { return core::Seconds(device.seconds); };
@@ -266,7 +266,7 @@ TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
       setting.batch = batch, setting.configuration.power_limit_watts = watts;
       grid.points.push_back(setting);
     }
-  grid.machine = &machine;
+  grid.loop.machine = &machine;
   grid.loop.power_limits = &limiter;
   grid.loop.now = [this] { return core::Seconds(device.seconds); };
   OnDevice workload(device, true);

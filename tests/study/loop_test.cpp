@@ -29,9 +29,9 @@ Ran past_the_budget(const Came& came, int stop_value = 0) {
   LoopOptions options;
   options.budget = core::Seconds(10);
   options.now = [&now] { return core::Seconds(now); };
-  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions& asked,
-                       const measure::Watch&, const std::atomic<int>&) {
-    EXPECT_LE(*asked.deadline, workload::Until::Clock::now() + std::chrono::seconds(10));
+  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
+                       const measure::Watch&, const workload::Until& until) {
+    EXPECT_LE(*until.deadline, workload::Until::Clock::now() + std::chrono::seconds(10));
     now = 11;
     trial::Trial trial;
     trial.setting = setting;
@@ -55,7 +55,7 @@ TEST(Loop, ItsStoreKnowsWhichBatchIsRunning) {
   MemoryWriter writer(kept);
   std::optional<trial::Running> told;
   const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
-                       const measure::Watch&, const std::atomic<int>&) {
+                       const measure::Watch&, const workload::Until&) {
     told = kept.study.running;
     trial::Trial trial;
     trial.setting = setting;
@@ -76,7 +76,7 @@ TEST(Loop, WhatIsRunAgainIsNoFirstLook) {
   options.measure.first_look = true;
   std::vector<bool> looks;
   const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions& asked,
-                       const measure::Watch&, const std::atomic<int>&) {
+                       const measure::Watch&, const workload::Until&) {
     looks.push_back(asked.first_look);
     trial::Trial trial;
     trial.setting = setting;

@@ -290,7 +290,7 @@ TEST(Tune, EnergyIsReadOnceWhenTheRoundsAreOver) {
   PoweredMachine powered;
   powered.reading_interval_seconds = 0;
   tuning::TuneOptions options = asked();
-  options.machine = &powered;
+  options.loop.machine = &powered;
   Study study;
   const tuning::TuneResult first = study.run(options);
   const auto has_energy = [](const trial::Trial& trial) { return trial.energy_joules.has_value(); };
@@ -325,7 +325,7 @@ TEST(Tune, AStarvedMachineMeasuresAFakeAsAnyOther) {
   tuning::TuneOptions options = asked();
   Study here, there;
   const tuning::TuneResult usual = here.run(options);
-  options.machine = &starved;
+  options.loop.machine = &starved;
   const tuning::TuneResult result = there.run(options);
   EXPECT_EQ(result.recommendation->batch, usual.recommendation->batch);
   EXPECT_EQ(rounds_by_batch(result.trials), rounds_by_batch(usual.trials));

@@ -117,7 +117,7 @@ TEST(Recorder, IsPartOfATrial) {
   machine.next->with.throttle.thermal = true;
   ScriptedWorkload workload(machine, [](auto, const auto& s) { return step_of(0.01, s.batch); });
   const std::atomic<int> stop = 0;
-  const trial::Trial trial = measure(workload, {.batch = 4}, {}, {}, stop, machine);
+  const trial::Trial trial = measure(workload, {.batch = 4}, {}, {}, {stop}, machine);
   EXPECT_EQ(machine.asked_for, "cpu");
   ASSERT_EQ(trial.trace.size(), 4u);
   EXPECT_EQ(trial.trace[0].at_seconds, 0);
@@ -135,7 +135,7 @@ TEST(Recorder, ATrialThatFailsKeepsItsReadings) {
     return step_of(1, s.batch);
   });
   const std::atomic<int> stop = 0;
-  const trial::Trial trial = measure(workload, {.batch = 4}, {}, {}, stop, machine);
+  const trial::Trial trial = measure(workload, {.batch = 4}, {}, {}, {stop}, machine);
   EXPECT_EQ(trial.outcome, trial::Outcome::out_of_memory);
   EXPECT_GE(trial.trace.size(), 2u);
   EXPECT_FALSE(trial.energy_joules);

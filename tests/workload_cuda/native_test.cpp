@@ -85,7 +85,7 @@ TEST(NativeOnGpu, ATrialKnowsItsDevice) {
   REQUIRE_GPU();
   const auto workload = make_workload(open(on_gpu("small-cnn", "synthetic:1000", 10), quiet));
   const std::atomic<int> stop = 0;
-  const trial::Trial trial = measure::measure(*workload, {.batch = 100}, {}, {}, stop);
+  const trial::Trial trial = measure::measure(*workload, {.batch = 100}, {}, {}, {stop});
   EXPECT_EQ(trial.outcome, trial::Outcome::ok) << trial.note;
   EXPECT_EQ(trial.device, "cuda:0");
   EXPECT_EQ(trial.memory_measured, trial.memory_predicted);
@@ -102,11 +102,11 @@ TEST(NativeOnGpu, TooMuchIsAnOutcomeAndTheNextTrialRuns) {
   std::vector<std::unique_ptr<Session>> others;  // as many as fit; other seeds, to share nothing
   while (*workload->predict({.batch = batch}) <= engine::cuda::free_memory(0))
     others.push_back(workload->open({.batch = batch, .seed = others.size()}));
-  const trial::Trial large = measure::measure(*workload, {.batch = batch}, {}, {}, stop);
+  const trial::Trial large = measure::measure(*workload, {.batch = batch}, {}, {}, {stop});
   EXPECT_EQ(large.outcome, trial::Outcome::out_of_memory) << large.note;
   EXPECT_THAT(large.note, HasSubstr("memory"));
   others.clear();
-  const trial::Trial small = measure::measure(*workload, {.batch = 64}, {}, {}, stop);
+  const trial::Trial small = measure::measure(*workload, {.batch = 64}, {}, {}, {stop});
   EXPECT_EQ(small.outcome, trial::Outcome::ok) << small.note;
 }
 

@@ -232,8 +232,8 @@ int tune(const TuneFlags& flags, Output& output) {
     workload = &cluster->workload();
     options.limits.memory.limit.reset();  // of this machine: a task applies its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
-                                     const std::atomic<int>& stop) {
-      return cluster->run(setting, stop);
+                                     const workload::Until& until) {
+      return cluster->run(setting, until.stop);
     };
   } else {
     writer = open_study(*store, study_key, opened, flags.study);

@@ -146,7 +146,7 @@ TEST(Fault, AProgramThatPrintsInVainIsEndedBeforeItsEnd) {
     if (sight.waiting) heard.push_back(*sight.waiting);
   };
   const trial::Trial failed =
-      measure::measure(workload, at(8), measure::MeasureOptions(), watch, std::atomic<int>(0));
+      measure::measure(workload, at(8), measure::MeasureOptions(), watch, {});
   EXPECT_EQ(failed.outcome, Outcome::refused);
   EXPECT_WORDS(tests::without_numbers(failed.note));
   EXPECT_THAT(failed.last_output, HasSubstr("all is well"));

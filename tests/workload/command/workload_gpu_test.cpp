@@ -289,7 +289,7 @@ TEST_F(CommandOnGpu, ACacheIsNotAssumedToGrowMoreThanItsTensorsAndItsWaste) {
   measure::MeasureOptions how;
   how.updates = 240;
   const std::atomic<int> go_on{0};
-  const trial::Trial trial = measure::measure(workload, at(32), how, {}, go_on);
+  const trial::Trial trial = measure::measure(workload, at(32), how, {}, {go_on});
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_GE(*trial.memory_measured, 7'400'000'000u);
   EXPECT_EQ(trial.memory_margin, *trial.memory_measured - 6'900'000'000u);

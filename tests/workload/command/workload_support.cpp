@@ -52,9 +52,9 @@ trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting,
   quick.max_warm_up = core::Seconds(0.05);
   quick.min_steps = 4;
   quick.min_time = core::Seconds(0);
-  if (budget) quick.deadline = deadline_in(*budget);
-  const std::atomic<int> go_on{0};
-  return measure::measure(workload, setting, quick, {}, go_on);
+  workload::Until until;
+  if (budget) until.deadline = deadline_in(*budget);
+  return measure::measure(workload, setting, quick, {}, until);
 }
 
 int processes_left(const Options& options) {
