@@ -66,8 +66,7 @@ class Program {
   virtual bool end_is_a_verdict() const = 0;  // on the setting
   // There is nothing more to measure: it may have something to save. Waits for nothing.
   virtual void release() { say_done(); }
-  // The same, and ends it.
-  void finish(const Until& until);
+  void finish(const Until& until);  // the same, and ends it
   void end();
 
   // Once it was ended.

@@ -46,13 +46,11 @@ bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
 
 // It requested another setting. `starts_anew`: it will be ended for the memory that it keeps.
 Ended asked_again(const ProgramEnd& known, bool starts_anew);
-// It still runs, but does not report any more.
-Ended client_went_away(const ProgramEnd& known);
+Ended client_went_away(const ProgramEnd& known);  // and the program still runs
 Ended changed_its_batch(const ProgramEnd& known);
-// The user's stop came first.
+// The user's stop came first, or the deadline: then what was measured so far may be enough, which
+// the caller knows.
 Ended stopped();
-// The deadline did. What was measured so far may be enough: the caller knows. Fewer steps never
-// are.
 Ended out_of_time(const ProgramEnd& known);
 
 // It still runs, and has made no step for too long.
