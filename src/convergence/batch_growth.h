@@ -4,8 +4,8 @@
 
 namespace sweetspot::convergence {
 
-// The throughput of a batch.
-struct BatchSpeed {
+// A batch of the ladder that a growing one climbs, and its throughput.
+struct Rung {
   std::int64_t batch = 1;
   double samples_per_second = 0;
 };
@@ -16,10 +16,10 @@ struct BatchSpeed {
 double sample_worth(double batch, double noise_scale);
 
 // Samples per second, weighted by their worth.
-double progress_per_second(const BatchSpeed& speed, double noise_scale);
+double progress_per_second(const Rung& speed, double noise_scale);
 
 // The batch to continue with after `now`: the next larger one of the ladder, if it makes more
 // progress per second; else the same. `ladder` ascends and contains `now`.
-std::int64_t grown_batch(std::span<const BatchSpeed> ladder, std::int64_t now, double noise_scale);
+std::int64_t grown_batch(std::span<const Rung> ladder, std::int64_t now, double noise_scale);
 
 }  // namespace sweetspot::convergence

@@ -6,8 +6,8 @@ namespace sweetspot::convergence {
 namespace {
 
 // Step time of 9 samples' worth of overhead: progress is largest at √(9 · noise scale).
-std::vector<BatchSpeed> ladder() {
-  std::vector<BatchSpeed> speeds;
+std::vector<Rung> ladder() {
+  std::vector<Rung> speeds;
   for (std::int64_t batch = 4; batch <= 1024; batch *= 2)
     speeds.push_back({batch, static_cast<double>(batch) / static_cast<double>(9 + batch)});
   return speeds;

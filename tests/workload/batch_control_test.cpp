@@ -27,8 +27,8 @@ engine::StepResult noisy(double noise_scale) {
   return step;
 }
 
-std::vector<convergence::BatchSpeed> speeds(const Options& options) {
-  std::vector<convergence::BatchSpeed> all;
+std::vector<convergence::Rung> speeds(const Options& options) {
+  std::vector<convergence::Rung> all;
   for (const std::int64_t batch : options.batches())
     all.push_back({batch, static_cast<double>(batch) / static_cast<double>(9 + batch)});
   return all;

@@ -228,7 +228,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   for (const native::BatchChange& change : result.batches)
     json["batches"].push_back(batch_json(change));
   json["ladder"] = Json::array();
-  for (const convergence::BatchSpeed& speed : result.speeds)
+  for (const convergence::Rung& speed : result.speeds)
     json["ladder"].push_back(
         {{"batch", speed.batch}, {"samples_per_second", speed.samples_per_second}});
   json["staleness"] = run.options.ranks.asynchronous ? Json(result.staleness) : Json(nullptr);

@@ -24,8 +24,8 @@ class BatchControl {
   explicit BatchControl(const Options& options) : options_(options) {}
 
   // Of the dynamic batch's ladder, ascending; missing ones are never used.
-  void set_speeds(std::vector<convergence::BatchSpeed> speeds) { speeds_ = std::move(speeds); }
-  const std::vector<convergence::BatchSpeed>& speeds() const { return speeds_; }
+  void set_speeds(std::vector<convergence::Rung> speeds) { speeds_ = std::move(speeds); }
+  const std::vector<convergence::Rung>& speeds() const { return speeds_; }
 
   void add(const engine::StepResult& update);  // its noise norms
   // After this many epochs; set at the start of the run, and whenever something changes.
@@ -36,7 +36,7 @@ class BatchControl {
   std::int64_t batch_after(double epochs);
 
   const Options& options_;
-  std::vector<convergence::BatchSpeed> speeds_;
+  std::vector<convergence::Rung> speeds_;
   convergence::NoiseBound noise_;
   std::int64_t batch_ = 0;  // none yet
   std::int64_t decisions_ = 0;

@@ -45,10 +45,10 @@ std::optional<double> update_seconds(Epochs& epochs, std::int64_t batch) {
 // The speed of each batch of the options' ladder, from a few updates of each, whose effect on the
 // weights is undone. Ends where larger batches are no faster: a dynamic batch needs only the knee
 // and slightly beyond.
-std::vector<convergence::BatchSpeed> ladder_speeds(Epochs& epochs, const Options& options) {
+std::vector<convergence::Rung> ladder_speeds(Epochs& epochs, const Options& options) {
   constexpr double noticeable = 1.02;
   const engine::Checkpoint start = epochs.trainer().checkpoint();
-  std::vector<convergence::BatchSpeed> speeds;
+  std::vector<convergence::Rung> speeds;
   double best = 0;
   int no_faster = 0;
   for (const std::int64_t batch : options.batches()) {

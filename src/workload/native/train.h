@@ -54,9 +54,8 @@ std::string_view name(Status status);
 struct Result {
   Status status = Status::finished;
   std::vector<EpochResult> epochs;
-  std::vector<BatchChange> batches;  // the first one, and every change
-  std::vector<convergence::BatchSpeed>
-      speeds;              // of a dynamic batch's ladder, measured before it began
+  std::vector<BatchChange> batches;       // the first one, and every change
+  std::vector<convergence::Rung> speeds;  // of a dynamic batch's ladder, measured before it began
   std::int64_t steps = 0;  // weight updates made; the last one diverged if status says so
   double last_loss = 0;
   // For asynchronous ranks: how many updates were 0, 1, 2, … updates of others late.
