@@ -1,6 +1,6 @@
 # Thin fronts over scripts/setup, the CMake presets and the program itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test slow bench format clang asan tsan fuzz build data everything installable install package
+.PHONY: help run test slow bench format clang asan tsan sanitize fuzz build data everything installable install package
 
 sweetspot := build/release/sweetspot
 
@@ -65,6 +65,14 @@ clang: ## build with Clang 16, where a warning is an error, and run the tests
 	cmake --build --preset clang
 	build/clang/sweetspot data fetch mnist
 	ctest --preset clang -LE 'slow|accuracy'
+
+# Neither what needs a GPU or a browser, nor the longest tests of the program as a whole.
+sanitize: ## the tests of what is outside the engines under asan, within minutes
+	scripts/setup --test
+	cmake --preset sanitize
+	cmake --build --preset sanitize
+	ctest --preset sanitize -LE 'slow|accuracy|gpu|page' \
+	  -E '_NOT_BUILT|^(engine|python_|examples|programs|readme|bench.networks|api.installed)'
 
 asan tsan: ## the tests under a sanitizer: addresses and undefined behaviour, or threads
 	scripts/setup --test
