@@ -158,7 +158,7 @@ TEST_F(Studies, TheDatabaseIsTheVariablesWithoutTheFlag) {
 }
 
 TEST_F(Studies, OfNoDatabaseAreNoneAndNothingIsMade) {
-  fs::remove(file_);
+  for (const char* each : {"", "-lock"}) fs::remove(file_.string() + each);
   EXPECT_TRUE(json({"list"})["studies"].empty());
   expect_sentence(studies({"delete", "1"}), 2);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
