@@ -188,7 +188,6 @@ void Rounds::block(Member& member) {
             brings_its_data ? 0 : member.switch_steps,
             std::max(options_.block_seconds, switches_in_a_block * switching));
   member.session.block(turn);
-  member.session.session().pause();
   member.trial.raw.back().slowed |= others && others->was_kept_waiting();
   member.moments.push_back(moments_.size());
   member.last_round = round_;
