@@ -8,6 +8,7 @@
 #include "convergence/learning_rate_rule.h"
 #include "search/search.h"
 #include "trial/answer_checks.h"
+#include "trial/end.h"
 #include "trial/trial.h"
 
 namespace sweetspot::advise {
@@ -101,10 +102,6 @@ LearningRate learning_rate_for(const LearningRateBase& base, std::int64_t batch,
 // Another tried rate is chosen if its loss was clearly lower, or the rule's diverged.
 void choose_among_tried(LearningRate& rate);
 
-// Why a study ended before it was complete.
-enum class CutShort { no, stopped, budget, store_failed, device_lost };
-std::string_view name(CutShort);
-
 struct Facts {
   search::Limits limits;
   Roofline roofline;
@@ -126,7 +123,7 @@ struct Facts {
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
   std::int64_t ranks = 1;                 // of ours that share every batch
   std::optional<trial::Scaling> scaling;  // of these, at the chosen batch
-  CutShort cut_short = CutShort::no;
+  std::optional<trial::End> cut_short;    // why the search is incomplete
   std::optional<double> budget_seconds;
   std::vector<std::string> notes;  // what else the user should know about the choice
 };
@@ -237,8 +234,7 @@ enum class Reason {
 };
 std::string_view name(Reason);
 
-// The complete answer of a study: every output format renders this and computes nothing. Stored
-// with the study.
+// The complete answer of a tune: every output format renders this and computes nothing.
 struct Recommendation {
   trial::Setting setting;
   std::string command;  // trains with it; empty if there is none
@@ -286,7 +282,7 @@ struct Recommendation {
   bool contended = false;
   std::string contention_reason;
   std::optional<std::int64_t> previous_batch;  // the previous answer, if it was different
-  CutShort cut_short = CutShort::no;
+  std::optional<trial::End> cut_short;         // why the search was incomplete
   std::optional<double> budget_seconds;
   std::vector<std::string> notes;
   std::vector<Reason> reasons;  // those that apply, most important first
@@ -326,10 +322,5 @@ std::string alike(const Recommendation& made);
 std::string_view size_word(const Recommendation& made);  // "batch", or "micro-batch" of a given one
 std::string words(Reason reason, const Recommendation& made);
 std::vector<std::string> reasons_in_words(const Recommendation& made);
-
-// The format of the store and of `--json`: an object whose numbers carry their unit.
-std::string to_json(const Recommendation& made);
-// nullopt for any other text.
-std::optional<Recommendation> from_json(const std::string& text);
 
 }  // namespace sweetspot::advise

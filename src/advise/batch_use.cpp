@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "advise/json_form.h"
+#include "advise/answer_fields.h"
 #include "core/text.h"
 
 namespace sweetspot::advise {
@@ -385,15 +385,11 @@ std::string words(const Doubt& doubt) {
   return matter(doubt) + "; " + way_out(doubt);
 }
 
-std::string to_json(const Doubt& doubt) {
-  return written_json([&](JsonWriter& form) { doubt_fields(form, doubt); });
-}
+void add_fields(JsonWriter& form, const Doubt& doubt) { doubt_fields(form, doubt); }
 
-std::optional<Doubt> doubt_from_json(const std::string& text) {
-  Doubt doubt;
-  const auto fields = [&](JsonReader& form) { doubt_fields(form, doubt); };
-  if (!read_json(text, fields) || doubt.batches.empty()) return std::nullopt;
-  return doubt;
+void add_fields(JsonReader& form, Doubt& doubt) {
+  doubt_fields(form, doubt);
+  form.require(!doubt.batches.empty());
 }
 
 }  // namespace sweetspot::advise

@@ -55,7 +55,7 @@ bool is_doubtful(const BatchUseVerdict& verdict);
 // Whether more batches would not change that.
 bool is_settled_doubt(const BatchUseVerdict& verdict);
 
-// Why a study has no answer: nothing shows that the program uses its batch. Stored in its place.
+// Why a study has no answer: nothing shows that the program uses its batch.
 struct Doubt {
   BatchUse arrival = BatchUse::silent;
   std::vector<BatchSigns> batches;  // what it showed, ascending
@@ -67,10 +67,5 @@ struct Doubt {
 
 // The problem, the evidence, and what to do, for users.
 std::string words(const Doubt& doubt);
-
-// The format of the store and of `--json`.
-std::string to_json(const Doubt& doubt);
-// nullopt for any other text.
-std::optional<Doubt> doubt_from_json(const std::string& text);
 
 }  // namespace sweetspot::advise

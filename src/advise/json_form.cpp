@@ -30,6 +30,10 @@ void JsonWriter::field(const char* key, const core::Interval& value) {
 void JsonWriter::field(const char* key, const std::vector<std::string>& values) {
   json_[key] = values;
 }
+void JsonWriter::field(const char* key, const std::vector<double>& values) { json_[key] = values; }
+void JsonWriter::field(const char* key, const std::vector<std::int64_t>& values) {
+  json_[key] = values;
+}
 
 Json& JsonWriter::object(const char* key) { return json_[key] = Json::object(); }
 Json& JsonWriter::array(const char* key) { return json_[key] = Json::array(); }
@@ -38,19 +42,24 @@ Json& JsonWriter::appended(Json& array) {
   return array.back();
 }
 
-JsonReader::JsonReader(const Json& object) : json_(object), ok_(object.is_object()) {}
+JsonReader::JsonReader(const Json& object, Missing missing)
+    : json_(object), missing_(missing), ok_(object.is_object()) {}
 
 const Json* JsonReader::at(const char* key) const {
   const auto found = ok_ ? json_.find(key) : json_.end();
   return found == json_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::vector<const Json*> JsonReader::elements(const char* key) {
+const Json* JsonReader::needed(const char* key) {
   const Json* found = at(key);
+  require(found || missing_ == Missing::kept);
+  return found;
+}
+
+std::vector<const Json*> JsonReader::elements(const char* key) {
+  const Json* found = needed(key);
   std::vector<const Json*> all;
-  if (!found || !found->is_array())
-    ok_ = false;
-  else
+  if (found && require(found->is_array()))
     for (const Json& each : *found) all.push_back(&each);
   return all;
 }
@@ -101,12 +110,16 @@ bool JsonReader::take(const Json& json, core::Interval& value) {
   return inner.ok();
 }
 
-bool JsonReader::take(const Json& json, std::vector<std::string>& values) {
+template <class T>
+bool JsonReader::take(const Json& json, std::vector<T>& values) {
   if (!json.is_array()) return false;
   for (const Json& each : json)
     if (!take(each, values.emplace_back())) return false;
   return true;
 }
+template bool JsonReader::take(const Json& json, std::vector<std::string>& values);
+template bool JsonReader::take(const Json& json, std::vector<double>& values);
+template bool JsonReader::take(const Json& json, std::vector<std::int64_t>& values);
 
 std::string written_json(const std::function<void(JsonWriter&)>& fields) {
   Json json = Json::object();
@@ -115,9 +128,10 @@ std::string written_json(const std::function<void(JsonWriter&)>& fields) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-bool read_json(const std::string& text, const std::function<void(JsonReader&)>& fields) {
+bool read_json(const std::string& text, const std::function<void(JsonReader&)>& fields,
+               Missing missing) {
   const Json json = Json::parse(text, nullptr, false);
-  JsonReader form(json);
+  JsonReader form(json, missing);
   if (form.ok()) fields(form);
   return form.ok();
 }

@@ -27,14 +27,11 @@ class JsonWriter {
   void field(const char* key, std::string_view value);
   void field(const char* key, const core::Interval& value);
   void field(const char* key, const std::vector<std::string>& values);
+  void field(const char* key, const std::vector<double>& values);
+  void field(const char* key, const std::vector<std::int64_t>& values);
   template <class T>
   void field(const char* key, const std::optional<T>& value) {
     value ? field(key, *value) : null(key);
-  }
-  // Absent in answers of earlier versions.
-  template <class T>
-  void newer_field(const char* key, const T& value) {
-    field(key, value);
   }
   // A text that is null if it is empty.
   void text(const char* key, const std::string& value) {
@@ -74,10 +71,6 @@ class JsonWriter {
       fields(inner, value);
     }
   }
-  template <class T, class Fields>
-  void newer_list(const char* key, const std::vector<T>& values, const Fields& fields) {
-    list(key, values, fields);
-  }
 
  private:
   void null(const char* key);
@@ -88,68 +81,63 @@ class JsonWriter {
   nlohmann::ordered_json& json_;
 };
 
+// What a reader does without a field: reject the whole text, or keep the value.
+enum class Missing { rejected, kept };
+
 // Reads what was written this way. The text is untrusted: if anything has the wrong type, the whole
 // text is rejected. Fields of later versions are ignored.
 class JsonReader {
  public:
   static constexpr bool reads = true;
-  explicit JsonReader(const nlohmann::ordered_json& object);
+  explicit JsonReader(const nlohmann::ordered_json& object, Missing missing = Missing::rejected);
   bool ok() const { return ok_; }
+  // Of what was read: false rejects all of it.
+  bool require(bool holds) { return ok_ = ok_ && holds; }
 
   template <class T>
   void field(const char* key, T& value) {
-    const auto* found = at(key);
-    if (!found || !take(*found, value)) ok_ = false;
+    if (const auto* found = needed(key)) require(take(*found, value));
   }
   template <class T>
   void field(const char* key, std::optional<T>& value) {
-    const auto* found = at(key);
-    if (found && !take(*found, value.emplace())) ok_ = false;
+    if (const auto* found = at(key)) require(take(*found, value.emplace()));
   }
-  template <class T>
-  void newer_field(const char* key, T& value) {
+  void text(const char* key, std::string& value) {
     if (at(key)) field(key, value);
   }
-  void text(const char* key, std::string& value) { newer_field(key, value); }
   template <class Make>
   void derived(const char*, const Make&) {}
   template <class Enum>
   void named(const char* key, Enum& value, Enum last) {
-    const auto* found = at(key);
-    if (!found || !take_name(*found, value, last)) ok_ = false;
+    if (const auto* found = needed(key)) require(take_name(*found, value, last));
   }
   template <class Enum>
   void named(const char* key, std::optional<Enum>& value, Enum last) {
-    const auto* found = at(key);
-    if (found && !take_name(*found, value.emplace(), last)) ok_ = false;
+    if (const auto* found = at(key)) require(take_name(*found, value.emplace(), last));
   }
   template <class Fields>
   void group(const char* key, const Fields& fields) {
-    const auto* found = at(key);
-    if (!found) return void(ok_ = false);
-    JsonReader inner(*found);
-    if (inner.ok()) fields(inner);
-    ok_ = ok_ && inner.ok();
+    if (const auto* found = needed(key)) read(*found, fields);
   }
   template <class T, class Fields>
   void object(const char* key, std::optional<T>& value, const Fields& fields) {
-    if (!at(key)) return;
-    group(key, [&](JsonReader& inner) { fields(inner, value.emplace()); });
+    if (const auto* found = at(key))
+      read(*found, [&](JsonReader& inner) { fields(inner, value.emplace()); });
   }
   template <class T, class Fields>
   void list(const char* key, std::vector<T>& values, const Fields& fields) {
-    for (const auto* each : elements(key)) {
-      JsonReader inner(*each);
-      if (inner.ok()) fields(inner, values.emplace_back());
-      ok_ = ok_ && inner.ok();
-    }
-  }
-  template <class T, class Fields>
-  void newer_list(const char* key, std::vector<T>& values, const Fields& fields) {
-    if (at(key)) list(key, values, fields);
+    for (const auto* each : elements(key))
+      read(*each, [&](JsonReader& inner) { fields(inner, values.emplace_back()); });
   }
 
  private:
+  template <class Fields>
+  void read(const nlohmann::ordered_json& json, const Fields& fields) {
+    JsonReader inner(json, missing_);
+    if (inner.ok()) fields(inner);
+    require(inner.ok());
+  }
+  const nlohmann::ordered_json* needed(const char* key);
   // nullptr if missing or null.
   const nlohmann::ordered_json* at(const char* key) const;
   std::vector<const nlohmann::ordered_json*> elements(const char* key);
@@ -160,7 +148,8 @@ class JsonReader {
   static bool take(const nlohmann::ordered_json& json, std::uint64_t& value);
   static bool take(const nlohmann::ordered_json& json, std::string& value);
   static bool take(const nlohmann::ordered_json& json, core::Interval& value);
-  static bool take(const nlohmann::ordered_json& json, std::vector<std::string>& values);
+  template <class T>
+  static bool take(const nlohmann::ordered_json& json, std::vector<T>& values);
   template <class Enum>
   static bool take_name(const nlohmann::ordered_json& json, Enum& value, Enum last) {
     std::string text;
@@ -171,11 +160,13 @@ class JsonReader {
   }
 
   const nlohmann::ordered_json& json_;
+  Missing missing_;
   bool ok_ = true;
 };
 
 std::string written_json(const std::function<void(JsonWriter&)>& fields);
 // Whether the text is an object that has the fields.
-bool read_json(const std::string& text, const std::function<void(JsonReader&)>& fields);
+bool read_json(const std::string& text, const std::function<void(JsonReader&)>& fields,
+               Missing missing = Missing::rejected);
 
 }  // namespace sweetspot::advise

@@ -198,7 +198,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
     if (there) list.push_back(reason);
   };
   // Before everything else.
-  add(made.cut_short != CutShort::no, Reason::cut_short);
+  add(made.cut_short.has_value(), Reason::cut_short);
   add(made.clamp_batch.has_value(), Reason::clamped);
   add(made.confirmation.has_value(), Reason::confirmation);
   add(made.inputs_vary, Reason::inputs_vary);

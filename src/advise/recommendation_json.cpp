@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "advise/advise.h"
-#include "advise/json_form.h"
+#include "advise/answer_fields.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -61,12 +60,12 @@ constexpr auto noise_fields = [](auto& form, auto& noise) {
   form.field("start_samples", noise.start);
   form.field("later_samples", noise.later);
   form.field("trained_epochs", noise.epochs);
-  form.newer_field("diverged_at_step", noise.diverged_at_step);
+  form.field("diverged_at_step", noise.diverged_at_step);
 };
 
 constexpr auto scaling_fields = [](auto& form, auto& scaling) {
   form.field("ranks", scaling.ranks);
-  form.newer_field("efficiency_share", scaling.efficiency);
+  form.field("efficiency_share", scaling.efficiency);
   form.field("step_seconds", scaling.step_seconds);
   form.field("alone_step_seconds", scaling.alone_seconds);
   form.field("apart_step_seconds", scaling.apart_seconds);
@@ -190,20 +189,20 @@ constexpr auto recommendation_fields = [](auto& form, auto& made) {
   form.field("regret_share", made.regret);
   form.object("step_cost", made.step_cost, step_cost_fields);
   form.list("rows", made.rows, row_fields);
-  form.newer_list("variants", made.variants, variant_fields);
+  form.list("variants", made.variants, variant_fields);
   form.field("loss_batch", made.loss_batch);
   form.field("loss_step", made.loss_step);
   form.field("memory_limit_bytes", made.memory_limit);
   form.field("memory_margin_bytes", made.memory_margin);
-  form.newer_field("memory_includes_evaluation", made.has_run_memory);
-  form.newer_field("inputs_vary", made.inputs_vary);
+  form.field("memory_includes_evaluation", made.has_run_memory);
+  form.field("inputs_vary", made.inputs_vary);
   form.object("confirmation", made.confirmation, confirmation_fields);
   form.object("noise_scale", made.noise, noise_fields);
   form.object("learning_rate_rule", made.learning_rate, learning_rate_fields);
-  form.newer_field("memory_device", made.memory_device);
+  form.field("memory_device", made.memory_device);
   batch_is_field(form, made);
   form.field("gpus", made.gpus);
-  form.newer_field("ranks", made.ranks);
+  form.field("ranks", made.ranks);
   form.object("scaling", made.scaling, scaling_fields);
   form.field("largest_batch", made.largest_batch);
   form.field("clamp_batch", made.clamp_batch);
@@ -217,7 +216,7 @@ constexpr auto recommendation_fields = [](auto& form, auto& made) {
   form.field("contended", made.contended);
   form.text("contention_reason", made.contention_reason);
   form.field("previous_batch", made.previous_batch);
-  form.named("cut_short", made.cut_short, CutShort::device_lost);
+  cut_short_field(form, made.cut_short);
   form.field("budget_seconds", made.budget_seconds);
   form.field("notes", made.notes);
 };
@@ -239,17 +238,13 @@ bool is_sane(const Recommendation& made) {
 
 }  // namespace
 
-std::string to_json(const Recommendation& made) {
-  return written_json([&](JsonWriter& form) { recommendation_fields(form, made); });
-}
+void add_fields(JsonWriter& form, const Recommendation& made) { recommendation_fields(form, made); }
 
-std::optional<Recommendation> from_json(const std::string& text) {
-  Recommendation made;
-  const auto fields = [&](JsonReader& form) { recommendation_fields(form, made); };
-  if (!read_json(text, fields) || !is_sane(made)) return std::nullopt;
+void add_fields(JsonReader& form, Recommendation& made) {
+  recommendation_fields(form, made);
+  if (!form.require(is_sane(made))) return;
   made.batch = made.global_batch ? made.setting.micro_batch() : made.setting.batch;
   if (made.learning_rate) made.learning_rate->rate = made.setting.learning_rate;
-  return made;
 }
 
 }  // namespace sweetspot::advise

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "advise/json_form.h"
+#include "advise/answer_fields.h"
 #include "core/text.h"
 #include "stats/interval.h"
 #include "stats/moments.h"
@@ -70,7 +70,7 @@ std::string not_reached(const TimeToTarget& made) {
                        words(made.target), batch_words(failed->batch), failed->failure);
   if (!made.best)
     return fmt::format("{} was not reached: no run came to an evaluation.", words(made.target));
-  const bool ended_itself = !made.most_epochs && made.cut_short == CutShort::no;
+  const bool ended_itself = !made.most_epochs && !made.cut_short;
   return fmt::format("{} was not reached {}; best was {}{}.", words(made.target),
                      ended_itself ? "before the program ended" : "within the budget",
                      trial::words(made.target.metric, *made.best),
@@ -141,8 +141,7 @@ std::string rate_words(const TimeToTarget& made) {
 
 // How to go on, if no run came to the target within its epochs.
 std::string epochs_words(const TimeToTarget& made) {
-  if (made.batch || !made.best || !made.most_epochs || made.cut_short != CutShort::no ||
-      only_failures(made))
+  if (made.batch || !made.best || !made.most_epochs || made.cut_short || only_failures(made))
     return "";
   return fmt::format("a run has at most {} epoch{}: --most-epochs raises that", *made.most_epochs,
                      *made.most_epochs == 1 ? "" : "s");
@@ -219,7 +218,7 @@ constexpr auto target_fields = [](auto& form, auto& made) {
   form.field("best", made.best);
   form.field("best_batch", made.best_batch);
   form.field("metric_missing", made.metric_missing);
-  form.named("cut_short", made.cut_short, CutShort::device_lost);
+  cut_short_field(form, made.cut_short);
   form.field("seconds_spent", made.seconds_spent);
   form.list("rows", made.rows, [&](auto& each, auto& row) { target_row_fields(each, row, made); });
 };
@@ -316,22 +315,18 @@ std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
         "turns");
   else
     add("evaluations are not counted");
-  if (made.cut_short == CutShort::budget) add("the budget ended before every seed had run");
-  if (made.cut_short == CutShort::stopped) add("it was stopped before every seed had run");
+  if (made.cut_short == trial::End::budget) add("the budget ended before every seed had run");
+  if (made.cut_short == trial::End::stopped) add("it was stopped before every seed had run");
   return list;
 }
 
-std::string to_json(const TimeToTarget& made) {
-  return written_json([&](JsonWriter& form) { target_fields(form, made); });
-}
+void add_fields(JsonWriter& form, const TimeToTarget& made) { target_fields(form, made); }
 
-std::optional<TimeToTarget> time_to_target_from_json(const std::string& text) {
-  TimeToTarget made;
-  if (!read_json(text, [&](JsonReader& form) { target_fields(form, made); })) return std::nullopt;
+void add_fields(JsonReader& form, TimeToTarget& made) {
+  target_fields(form, made);
   const bool ascending = std::ranges::adjacent_find(made.rows, std::ranges::greater_equal{},
                                                     &TargetRow::batch) == made.rows.end();
-  if (!ascending || (made.batch && !made.chosen())) return std::nullopt;
-  return made;
+  form.require(ascending && (!made.batch || made.chosen()));
 }
 
 }  // namespace sweetspot::advise

@@ -45,8 +45,7 @@ std::optional<core::Interval> measured_seconds(const TargetRow& row);
 std::optional<core::Interval> measured_joules(const TargetRow& row);
 std::optional<core::Interval> predicted_joules(const TargetRow& row);
 
-// The complete answer to "which batch reaches this first": every output format renders this. Stored
-// with the study.
+// The complete answer to "which batch reaches this first": every output format renders this.
 struct TimeToTarget {
   trial::Target target;
   bool for_energy = false;            // the least joules rather than the fewest seconds
@@ -65,7 +64,7 @@ struct TimeToTarget {
   std::optional<double> best;                    // value of the metric in any run
   std::optional<std::int64_t> best_batch;
   bool metric_missing = false;  // runs ended, and none reported its metric
-  CutShort cut_short = CutShort::no;
+  std::optional<trial::End> cut_short;
   double seconds_spent = 0;     // on all runs, including evaluations
   std::vector<TargetRow> rows;  // ascending
   bool operator==(const TimeToTarget&) const = default;
@@ -77,9 +76,5 @@ struct TimeToTarget {
 // The only place that words it.
 std::string sentence(const TimeToTarget& made);
 std::vector<std::string> reasons_in_words(const TimeToTarget& made);
-
-// The format of the store and of `--json`.
-std::string to_json(const TimeToTarget& made);
-std::optional<TimeToTarget> time_to_target_from_json(const std::string& text);
 
 }  // namespace sweetspot::advise

@@ -66,8 +66,6 @@ constexpr std::array<std::string_view, 5> bottleneck_names{
     "step_overhead", "data_loading", "compute", "memory_bandwidth", "memory_capacity"};
 constexpr std::array<std::string_view, 5> bottleneck_words{
     "step overhead", "data loading", "compute", "memory bandwidth", "memory capacity"};
-constexpr std::array<std::string_view, 5> cut_short_names{"no", "stopped", "budget", "store_failed",
-                                                          "device_lost"};
 constexpr std::array<std::string_view, 25> reason_names{
     "energy",      "precision",    "loss",     "noise",       "learning_rate",
     "step_cost",   "limit",        "given_up", "slow_kernel", "memory",
@@ -315,24 +313,22 @@ std::string loss_words(const Recommendation& made) {
 }
 
 std::string cut_short_words(const Recommendation& made) {
+  if (!made.cut_short) return "";
   std::string why;
-  switch (made.cut_short) {
-    case CutShort::no:
-      return "";
-    case CutShort::stopped:
-      why = "the search was stopped";
-      break;
-    case CutShort::budget:
+  switch (*made.cut_short) {
+    case trial::End::budget:
       why = made.budget_seconds
                 ? fmt::format("the budget of {} ended the search", duration(*made.budget_seconds))
                 : "the budget ended the search";
       break;
-    case CutShort::store_failed:
+    case trial::End::store_failed:
       why = "the store failed, which ended the search";
       break;
-    case CutShort::device_lost:
+    case trial::End::device_lost:
       why = "the device was lost, which ended the search";
       break;
+    default:
+      why = "the search was stopped";
   }
   return why + ": this is the best known so far";
 }
@@ -391,7 +387,6 @@ std::string_view name(Bottleneck bottleneck) {
 std::string_view words(Bottleneck bottleneck) {
   return bottleneck_words[static_cast<std::size_t>(bottleneck)];
 }
-std::string_view name(CutShort cut) { return cut_short_names[static_cast<std::size_t>(cut)]; }
 std::string_view name(Reason reason) { return reason_names[static_cast<std::size_t>(reason)]; }
 
 std::string_view size_word(const Recommendation& made) {

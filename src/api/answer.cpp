@@ -56,24 +56,20 @@ Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottle
 
 namespace {
 
-Status public_status(advise::Status status) {
-  switch (status) {
-    case advise::Status::found:
+// A callback has a device of its own, which we know nothing of, and is asked for nothing else.
+Status public_status(trial::End end) {
+  switch (end) {
+    case trial::End::found:
       return Status::found;
-    case advise::Status::nothing_feasible:
-      return Status::nothing_feasible;
-    case advise::Status::budget:
+    case trial::End::budget:
       return Status::budget;
-    case advise::Status::stopped:
+    case trial::End::stopped:
       return Status::stopped;
-    case advise::Status::store_failed:
+    case trial::End::store_failed:
       return Status::store_failed;
-    case advise::Status::device_lost:        // a callback has its own, which we know nothing of
-    case advise::Status::batch_unconfirmed:  // only a program's batch may get lost on its way
-    case advise::Status::energy_unknown:     // which no callback is asked for
-      break;
+    default:
+      return Status::nothing_feasible;
   }
-  return Status::nothing_feasible;
 }
 
 Interval speed_of(const advise::Recommendation& made) {
@@ -87,12 +83,10 @@ report::Answer reported(const tuning::TuneResult& found, const std::string& work
   report::Answer answer;
   answer.study = study;
   answer.workload = workload;
-  answer.status = name(found.status);
-  answer.message = found.message;
+  answer.take(found.answer);
   answer.trials = found.trials;
   answer.resumed = found.resumed;
   answer.seconds = found.spent.count();
-  answer.recommendation = found.recommendation;
   answer.facts = found.facts;
   answer.environment_json = environment_json();
   return answer;
@@ -103,9 +97,9 @@ report::Answer reported(const tuning::TuneResult& found, const std::string& work
 Result answer(const tuning::TuneResult& found, const std::string& workload,
               const std::string& study) {
   Result result;
-  result.status = public_status(found.status);
-  result.message = found.message;
-  if (const auto& made = found.recommendation) {
+  result.status = public_status(found.answer.end);
+  result.message = found.answer.message;
+  if (const auto* made = found.recommendation()) {
     result.batch = static_cast<int>(made->setting.batch);
     result.samples_per_second = speed_of(*made);
     result.throughput_share = made->throughput_share;

@@ -20,7 +20,7 @@ class Forgetful : public store::Writer {
   }
   void amend(const trial::Trial&) override {}
   void set_answer(const std::string&) override {}
-  void set_state(trial::StudyState) override {}
+  void set_end(trial::End) override {}
   void set_running(std::int64_t) override {}
 
  private:

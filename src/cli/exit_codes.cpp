@@ -4,18 +4,28 @@
 
 namespace sweetspot::cli {
 
-int end_exit_code(advise::CutShort end, int when_whole) {
+int exit_code(trial::End end) {
+  using trial::End;
   switch (end) {
-    case advise::CutShort::no:
-      return when_whole;
-    case advise::CutShort::stopped:
-      return signal_exit + CountSignals::last();
-    case advise::CutShort::budget:
+    case End::found:
+    case End::finished:
+      return 0;
+    case End::nothing_feasible:
+      return nothing_feasible_exit;
+    case End::batch_unconfirmed:
+    case End::energy_unknown:
+    case End::metric_missing:
+      return usage_exit;
+    case End::not_reached:
+    case End::budget:
       return partial_exit;
-    case advise::CutShort::store_failed:
-      return 1;
-    case advise::CutShort::device_lost:
+    case End::stopped:
+      return signal_exit + CountSignals::last();
+    case End::device_lost:
       return unfit_exit;
+    case End::store_failed:
+    case End::running:
+      return 1;
   }
   return 1;
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include "study/loop.h"
+#include "trial/end.h"
 
 namespace sweetspot::cli {
 
@@ -8,7 +8,7 @@ constexpr int usage_exit = 2;
 constexpr int nothing_feasible_exit = 3, partial_exit = 4, unfit_exit = 5;
 constexpr int signal_exit = 128;  // and the signal's number
 
-// For the shell: the code of a study that ended this way, and `when_whole` for a complete one.
-int end_exit_code(advise::CutShort end, int when_whole);
+// Of a study that ended this way.
+int exit_code(trial::End end);
 
 }  // namespace sweetspot::cli

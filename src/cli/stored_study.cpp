@@ -82,7 +82,7 @@ class RemovedIfEmpty : public store::Writer {
       : store_(store), writer_(std::move(writer)), is_empty_(writer_->study().trials.empty()) {}
 
   ~RemovedIfEmpty() override {
-    const bool remove = is_empty_ && writer_->study().answer.empty();
+    const bool remove = is_empty_;
     const std::int64_t id = writer_->study().id;
     writer_.reset();  // and its lock with it
     if (!remove) return;
@@ -99,7 +99,7 @@ class RemovedIfEmpty : public store::Writer {
   }
   void amend(const trial::Trial& trial) override { writer_->amend(trial); }
   void set_answer(const std::string& answer) override { writer_->set_answer(answer); }
-  void set_state(trial::StudyState state) override { writer_->set_state(state); }
+  void set_end(trial::End end) override { writer_->set_end(end); }
   void set_running(std::int64_t batch) override { writer_->set_running(batch); }
 
  private:

@@ -31,7 +31,7 @@ std::int64_t number_of_study(const store::Store& store, const std::string& url,
 // With its raw steps; the newest one if none is named. InputError if it does not exist.
 trial::Study stored_study(const std::string& url, const std::optional<std::string>& which);
 
-// The same writer; at its end, a study that has neither a trial nor an answer is removed from the
+// The same writer; at its end, a study that has no trial is removed from the
 // store, which must outlive it: a run without results leaves nothing.
 std::unique_ptr<store::Writer> removed_if_empty(store::Store& store,
                                                 std::unique_ptr<store::Writer> writer);

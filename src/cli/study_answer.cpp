@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_codes.h"
 #include "cli/live/terminal.h"
 #include "cli/output.h"
 #include "core/error.h"
@@ -17,7 +16,6 @@
 #include "report/text/rank_plan.h"
 #include "report/text/screen.h"
 #include "store/store.h"
-#include "tuning/tune.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -81,36 +79,6 @@ void print_epochs(const StudyFlags& flags, const report::Answer& answer,
   }
   if (flags.csv) report::write_file(*flags.csv, report::epoch_csv(answer.trials));
   if (flags.markdown) report::write_file(*flags.markdown, report::epoch_markdown(answer, epochs));
-}
-
-std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
-  if (result.end == advise::CutShort::no && result.doubt)
-    return std::string(name(advise::Status::batch_unconfirmed));
-  if (result.end == advise::CutShort::no && any_ok) return "finished";
-  return std::string(name(advise::status_of(result.end, any_ok)));
-}
-
-std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {
-  const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
-                                       result.trials.size(), result.planned);
-  switch (result.end) {
-    case advise::CutShort::no:
-      if (result.doubt) return words(*result.doubt);
-      return any_ok ? "" : "no point of the grid could be trained";
-    case advise::CutShort::stopped:
-      return "the sweep was stopped: " + done;
-    case advise::CutShort::budget:
-      return "the budget ended: " + done;
-    case advise::CutShort::store_failed:
-      return result.message;
-    case advise::CutShort::device_lost:
-      return fmt::format("{} ({})", result.message, done);
-  }
-  return "";
-}
-
-int sweep_exit_code(const sweep::SweepResult& result, bool any_ok) {
-  return end_exit_code(result.end, result.doubt ? usage_exit : any_ok ? 0 : nothing_feasible_exit);
 }
 
 namespace {

@@ -7,7 +7,6 @@
 #include "advise/rank_plan.h"
 #include "cli/flags/study_flags.h"
 #include "report/answer.h"
-#include "sweep/sweep.h"
 
 namespace sweetspot::cli {
 
@@ -23,12 +22,6 @@ void print_answer(const StudyFlags& flags, const report::Answer& answer, const s
 // sentence. Also writes the requested files.
 void print_epochs(const StudyFlags& flags, const report::Answer& answer,
                   std::span<const std::int64_t> epochs, Output& output);
-
-// How a sweep ended, for its answer, for users and for the shell. `any_ok`: some point could be
-// tried.
-std::string sweep_status(const sweep::SweepResult& result, bool any_ok);
-std::string sweep_message(const sweep::SweepResult& result, bool any_ok);
-int sweep_exit_code(const sweep::SweepResult& result, bool any_ok);
 
 }  // namespace sweetspot::cli
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "advise/batch_use.h"
+#include "advise/answer.h"
 #include "cli/environment.h"
 #include "cli/flags/fake_flags.h"
 #include "cli/help/about.h"
@@ -277,12 +277,12 @@ std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Stud
         return trial.outcome == trial::Outcome::ok;
       });
   const bool is_doubtful = !flags.command.options.batch_arrives &&
-                           advise::doubt_from_json(writer->study().answer).has_value();
+                           advise::answer_of(writer->study()).get<advise::Doubt>() != nullptr;
   if (!came_to_nothing && !is_doubtful) return removed_if_empty(store, std::move(writer));
   Output::talk(came_to_nothing
                    ? "no trial of the last run succeeded; measuring again"
                    : "the batch was not seen to arrive in the last run; measuring anew");
-  writer->set_state(came_to_nothing ? trial::StudyState::stopped : trial::StudyState::finished);
+  writer->set_end(came_to_nothing ? trial::End::stopped : trial::End::finished);
   writer.reset();  // and its lock with it
   return removed_if_empty(store, store.open_study(study_key, environment, true));
 }

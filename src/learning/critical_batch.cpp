@@ -46,21 +46,37 @@ bool is_done(const study::Loop& loop, const trial::Setting& setting) {
   return std::ranges::find(loop.trials(), setting, &trial::Trial::setting) != loop.trials().end();
 }
 
+void add_settings(std::vector<advise::CriticalBatchAnswer::Row>& rows,
+                  std::span<const trial::Trial> trials) {
+  for (advise::CriticalBatchAnswer::Row& row : rows) {
+    const auto ran = std::ranges::find_if(trials, [&](const trial::Trial& trial) {
+      return trial.setting.batch == row.batch && trial.outcome != trial::Outcome::refused;
+    });
+    if (ran != trials.end())
+      row.learning_rate = ran->setting.learning_rate, row.updates = ran->steps;
+  }
+}
+
+std::string message_of(const std::optional<trial::End>& end) {
+  if (!end)
+    return "no two batches could be compared: the smallest one's branches failed; choose a smaller "
+           "--lr";
+  if (*end == trial::End::stopped) return "it was stopped; the same command goes on";
+  return *end == trial::End::budget ? "the budget ended; the same command goes on" : "";
+}
+
 }  // namespace
 
-CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer& writer,
-                                   const CriticalBatchOptions& options, study::Observer& observer,
-                                   const std::atomic<int>& stop) {
+study::Result critical_batch(workload::Branching& branching, store::Writer& writer,
+                             const CriticalBatchOptions& options, study::Observer& observer,
+                             const std::atomic<int>& stop) {
   const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
                        const measure::Watch&, const workload::Until& until) {
     return run_branch(branching, setting, options.samples, until.stop);
   };
   study::Loop loop(run, writer, options.loop, observer, stop);
-  CriticalBatchResult result;
-  result.point = branching.begin(stop);
-  const auto noise = result.point && result.point->noise_scale
-                         ? std::optional(result.point->noise_scale->mean)
-                         : std::nullopt;
+  const workload::BranchPoint point = branching.begin(stop).value_or(workload::BranchPoint());
+  const auto noise = point.noise_scale ? std::optional(point.noise_scale->mean) : std::nullopt;
   for (const std::uint64_t seed : options.seeds)
     for (const std::int64_t batch : options.batches) {
       trial::Setting setting = options.base;
@@ -84,11 +100,18 @@ CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer
       }
     }
   loop.may_go_on();  // a stop at the very end counts
-  result.end = loop.end(), result.message = loop.error();
-  result.trials = loop.trials(), result.resumed = loop.resumed(), result.spent = loop.spent();
-  result.found = convergence::critical_batch(losses_of(result.trials), options.tolerance);
-  loop.close();
-  return result;
+  advise::CriticalBatchAnswer made;
+  made.epochs = point.epochs, made.checkpoint_loss = point.loss;
+  made.noise_scale = point.noise_scale;
+  made.samples = options.samples, made.tolerance = options.tolerance;
+  made.learning_rate_rule = convergence::name(options.rule);
+  made.set_found(convergence::critical_batch(losses_of(loop.trials()), options.tolerance));
+  add_settings(made.rows, loop.trials());
+  const bool found = made.found.has_value();
+  using trial::End;
+  return loop.finish({std::move(made),
+                      loop.end().value_or(found ? End::found : End::nothing_feasible),
+                      found && !loop.end() ? "" : message_of(loop.end())});
 }
 
 }  // namespace sweetspot::learning

@@ -20,21 +20,12 @@ struct CriticalBatchOptions {
   study::LoopOptions loop;
 };
 
-struct CriticalBatchResult {
-  advise::CutShort end = advise::CutShort::no;
-  std::string message;  // of the store's failure
-  std::vector<trial::Trial> trials;
-  std::size_t resumed = 0;
-  core::Seconds spent{0};
-  std::optional<workload::BranchPoint> point;
-  std::optional<convergence::CriticalBatch> found;
-};
-
 // Short branches from one checkpoint, seed by seed, with equal numbers of samples: the largest
 // batch whose loss stays within the tolerance of the smallest's. Every branch is a trial of the
-// study, whose last loss is that of the test split; stored ones are not run again.
-CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer& writer,
-                                   const CriticalBatchOptions& options, study::Observer& observer,
-                                   const std::atomic<int>& stop);
+// study, whose last loss is that of the test split; stored ones are not run again. The answer is an
+// advise::CriticalBatchAnswer.
+study::Result critical_batch(workload::Branching& branching, store::Writer& writer,
+                             const CriticalBatchOptions& options, study::Observer& observer,
+                             const std::atomic<int>& stop);
 
 }  // namespace sweetspot::learning

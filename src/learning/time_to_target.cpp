@@ -40,23 +40,15 @@ class TargetSearch {
     rules_.pilot = pilot_;
   }
 
-  TargetResult run() {
+  study::Result run() {
     while (loop_.may_go_on() && !metric_is_missing()) {
       const auto next = convergence::next_run(entries(), race_runs(), rules_);
       if (!next) break;
       train(*next);
-      loop_.set_answer(advise::to_json(answer()));
+      loop_.set_answer({answer()});
     }
-    TargetResult result;
-    result.answer = answer();
-    loop_.set_answer(advise::to_json(result.answer));
-    loop_.close();
-    result.status = status(result.answer);
-    result.message = message(result);
-    result.trials = loop_.trials();
-    result.resumed = loop_.resumed();
-    result.spent = loop_.spent();
-    return result;
+    const advise::TimeToTarget made = answer();
+    return loop_.finish({made, end(made), message(made)});
   }
 
  private:
@@ -276,47 +268,37 @@ class TargetSearch {
                        std::ceil(std::ranges::max(samples) / *made.samples_in_epoch));
   }
 
-  TargetStatus status(const advise::TimeToTarget& made) const {
-    switch (loop_.end()) {
-      case advise::CutShort::stopped:
-        return TargetStatus::stopped;
-      case advise::CutShort::store_failed:
-        return TargetStatus::store_failed;
-      case advise::CutShort::device_lost:
-        return TargetStatus::device_lost;
-      case advise::CutShort::budget:
-        return made.batch || loop_.trials().empty() ? TargetStatus::budget
-                                                    : TargetStatus::not_reached;
-      case advise::CutShort::no:
-        break;
-    }
-    if (made.batch) return TargetStatus::found;
-    if (made.metric_missing) return TargetStatus::metric_missing;
-    return made.best ? TargetStatus::not_reached : TargetStatus::nothing_feasible;
+  trial::End end(const advise::TimeToTarget& made) const {
+    using trial::End;
+    if (loop_.end() && (loop_.end() != End::budget || made.batch || loop_.trials().empty()))
+      return *loop_.end();
+    if (made.batch) return End::found;
+    if (loop_.end()) return End::not_reached;
+    if (made.metric_missing) return End::metric_missing;
+    return made.best ? End::not_reached : End::nothing_feasible;
   }
 
-  std::string message(const TargetResult& result) const {
-    switch (result.status) {
-      case TargetStatus::found:
-        return "";
-      case TargetStatus::not_reached:
-      case TargetStatus::metric_missing:
-        return advise::sentence(result.answer);
-      case TargetStatus::nothing_feasible:
-        for (const advise::TargetRow& row : result.answer.rows)
+  std::string message(const advise::TimeToTarget& made) const {
+    using trial::End;
+    switch (end(made)) {
+      case End::not_reached:
+        return advise::sentence(made);
+      case End::metric_missing:
+        return fmt::format("no run reported its {}{}", trial::name(options_.target.metric),
+                           options_.if_metric_missing);
+      case End::nothing_feasible:
+        for (const advise::TargetRow& row : made.rows)
           if (!row.failure.empty())
             return fmt::format("no batch could be trained: batch {} ended as {}",
                                core::format_count(static_cast<double>(row.batch)), row.failure);
         return "no batch could be trained";
-      case TargetStatus::budget:
+      case End::budget:
         return "the budget ended before every seed had run; the same command goes on";
-      case TargetStatus::stopped:
+      case End::stopped:
         return "it was stopped; the same command goes on";
-      case TargetStatus::store_failed:
-      case TargetStatus::device_lost:
-        return loop_.error();
+      default:
+        return "";
     }
-    return "";
   }
 
   workload::Training& training_;
@@ -329,31 +311,9 @@ class TargetSearch {
 
 }  // namespace
 
-std::string_view name(TargetStatus status) {
-  switch (status) {
-    case TargetStatus::found:
-      return "found";
-    case TargetStatus::not_reached:
-      return "not_reached";
-    case TargetStatus::metric_missing:
-      return "metric_missing";
-    case TargetStatus::nothing_feasible:
-      return "nothing_feasible";
-    case TargetStatus::budget:
-      return "budget";
-    case TargetStatus::stopped:
-      return "stopped";
-    case TargetStatus::store_failed:
-      return "store_failed";
-    case TargetStatus::device_lost:
-      return "device_lost";
-  }
-  return "";
-}
-
-TargetResult reach_target(workload::Training& training, store::Writer& writer,
-                          const TargetOptions& options, study::Observer& observer,
-                          const std::atomic<int>& stop) {
+study::Result reach_target(workload::Training& training, store::Writer& writer,
+                           const TargetOptions& options, study::Observer& observer,
+                           const std::atomic<int>& stop) {
   return TargetSearch(training, writer, options, observer, stop).run();
 }
 

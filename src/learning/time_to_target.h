@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "advise/time_to_target.h"
 #include "convergence/learning_rate_rule.h"
 #include "convergence/successive_halving.h"
 #include "learning/training_trial.h"
@@ -26,40 +25,19 @@ struct TargetOptions {
   std::optional<std::int64_t> throughput_batch;
   std::optional<int> finalists = 4;  // nullopt: train every batch with every seed
   int seeds = 3;
-  int most_epochs = 20;  // of a run that does not reach the target
+  int most_epochs = 20;           // of a run that does not reach the target
+  std::string if_metric_missing;  // what to do then: "; leave out --no-eval"
   study::LoopOptions loop;
   std::function<std::string(const trial::Setting&)> command;  // trains at a setting
-};
-
-// `not_reached`: runs ended, and none had reached the target. `metric_missing`: they did not even
-// report the metric.
-enum class TargetStatus {
-  found,
-  not_reached,
-  metric_missing,
-  nothing_feasible,
-  budget,
-  stopped,
-  store_failed,
-  device_lost
-};
-std::string_view name(TargetStatus status);
-
-struct TargetResult {
-  TargetStatus status = TargetStatus::found;
-  std::string message;  // why it is not "found"
-  std::vector<trial::Trial> trials;
-  std::size_t resumed = 0;
-  core::Seconds spent{0};
-  advise::TimeToTarget answer;  // as the store has it
 };
 
 // Which batch reaches the target at the smallest cost. The batch nearest to `base_batch` is trained
 // first: its samples and its noise scale predict what every other batch needs, and their speeds
 // what that costs; convergence::next_run selects the most promising ones for training. Every
-// decision follows from the finished runs, so a stored study can be resumed.
-TargetResult reach_target(workload::Training& training, store::Writer& writer,
-                          const TargetOptions& options, study::Observer& observer,
-                          const std::atomic<int>& stop);
+// decision follows from the finished runs, so a stored study can be resumed. The answer is an
+// advise::TimeToTarget.
+study::Result reach_target(workload::Training& training, store::Writer& writer,
+                           const TargetOptions& options, study::Observer& observer,
+                           const std::atomic<int>& stop);
 
 }  // namespace sweetspot::learning

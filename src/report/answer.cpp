@@ -108,49 +108,31 @@ advise::Facts facts_of(const nlohmann::json& terms, const nlohmann::json& enviro
   return facts;
 }
 
-bool has_speed(const trial::Trial& t) {
-  return t.outcome == trial::Outcome::ok && t.samples_per_second;
-}
-
-// The answer of a tune, as given.
+// The answer as given.
 void recall_answer(const trial::Study& study, Answer& answer) {
-  answer.recommendation = advise::from_json(study.answer);
+  answer.take(advise::answer_of(study));
   if (const auto& made = answer.recommendation) {
     answer.facts.limits.memory.limit = made->memory_limit;
     answer.facts.largest_fitting = made->largest_batch;
     answer.facts.global_batch = made->global_batch;
-    if (made->cut_short != advise::CutShort::no)
+    if (answer.message.empty() && made->cut_short)
       answer.message = words(advise::Reason::cut_short, *made);
-  } else if ((answer.to_target = advise::time_to_target_from_json(study.answer))) {
-  } else if ((answer.doubt = advise::doubt_from_json(study.answer))) {
-    answer.message = words(*answer.doubt);
-  } else if (const auto critical = at<std::string>(
-                 nlohmann::json::parse(study.answer, nullptr, false), "/critical_batch/sentence")) {
-    answer.message = *critical;
-  } else if (!study.answer.empty()) {
+  } else if (answer.critical_batch && answer.message.empty()) {
+    answer.message = sentence(*answer.critical_batch, answer.workload);
+  } else if (!study.answer.empty() && !advise::answer_from_json(study.answer)) {
     answer.message = "this version cannot read the answer of this study; run tune again";
-  } else if (study.state != trial::StudyState::running &&
-             std::ranges::any_of(study.trials, has_speed)) {
-    answer.message =
-        "this study was made by an earlier version, which did not keep its answer; run tune again";
   }
 }
 
-std::string status_of(const trial::Study& study, const Answer& answer) {
-  if (study.state == trial::StudyState::running) return "running";
-  if (const auto& made = answer.recommendation)
-    return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
-  if (const auto& made = answer.to_target; made && !made->batch) return "not_reached";
-  if (const auto& made = answer.to_target)
-    return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
-  if (study.state == trial::StudyState::stopped) return "stopped";
-  if (answer.doubt) return "batch_unconfirmed";
-  const bool any_ok = std::ranges::any_of(
-      study.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
-  return any_ok ? "finished" : "nothing_feasible";
-}
-
 }  // namespace
+
+void Answer::take(const advise::Answer& given) {
+  const auto put = [&given]<class T>(std::optional<T>& part) {
+    if (const T* made = given.get<T>()) part = *made;
+  };
+  put(recommendation), put(doubt), put(to_target), put(critical_batch);
+  status = name(given.end), message = given.message;
+}
 
 Answer answer_of(const trial::Study& study) {
   const nlohmann::json key = nlohmann::json::parse(study.study_key.json, nullptr, false);
@@ -170,11 +152,7 @@ Answer answer_of(const trial::Study& study) {
   answer.started_at = study.started_at;
   answer.running = study.running;
   answer.facts = facts_of(terms, environment);
-  if (kind == "tune")
-    recall_answer(study, answer);
-  else if ((answer.doubt = advise::doubt_from_json(study.answer)))
-    answer.message = words(*answer.doubt);
-  answer.status = status_of(study, answer);
+  recall_answer(study, answer);
   return answer;
 }
 

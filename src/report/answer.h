@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "advise/advise.h"
-#include "advise/batch_use.h"
-#include "advise/time_to_target.h"
+#include "advise/answer.h"
 #include "trial/study.h"
 
 namespace sweetspot::report {
@@ -24,11 +22,15 @@ struct Answer {
   std::optional<advise::Recommendation> recommendation;
   std::optional<advise::Doubt> doubt;             // why there is none
   std::optional<advise::TimeToTarget> to_target;  // the answer of a tune to a target, in its place
+  std::optional<advise::CriticalBatchAnswer> critical_batch;
   advise::Facts facts;
   std::string environment_json;  // an object
   std::string program, machine;  // that measured it; may be empty
   double started_at = 0;         // seconds since 1970; 0 when unknown
   std::optional<trial::Running> running{};
+
+  // The last five of the answer, its end as the status, and its message.
+  void take(const advise::Answer& given);
 };
 
 // The trials with their diagnosis, by batch.

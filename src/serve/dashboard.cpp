@@ -141,7 +141,7 @@ Response Dashboard::list(const Request& request) {
                                {"goal", said(asked.goal)},
                                {"limit", said(asked.limit)},
                                {"workload", asked.what},
-                               {"state", name(study.state)},
+                               {"state", state_name(study.end)},
                                {"trial_count", study.trials.size()},
                                {"started_at_unix_seconds", study.started_at}});
   }

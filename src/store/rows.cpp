@@ -10,7 +10,7 @@
 namespace sweetspot::store {
 namespace {
 
-using trial::StudyState;
+using trial::End;
 
 template <class T>
 T intact(std::optional<T> value) {
@@ -30,17 +30,17 @@ void unpack(const Values& row, trial::Trial& trial) {
   trial.trace = intact(unpack_trace(row[1].bytes()));
 }
 
-StudyState state_at(const Value& name) { return intact(trial::state_named(name.text())); }
+End end_at(const Value& name) { return intact(trial::end_named(name.text())); }
 
 trial::Study study_at(const Values& row) {
   trial::Study study;
   study.id = row[0].whole();
   study.study_key = {row[1].text(), row[2].text()};
-  study.state = state_at(row[3]);
+  study.end = end_at(row[3]);
   study.started_at = row[4].real();
   study.environment = {row[5].text(), row[6].text(), row[7].text()};
   study.answer = row[8].text();
-  if (study.state == StudyState::running && !row[9].is_null())
+  if (study.end == End::running && !row[9].is_null())
     study.running = {row[9].whole(), row[10].real()};
   return study;
 }
@@ -81,14 +81,14 @@ std::vector<trial::Study> select_studies(Connection& connection, std::optional<s
 Ids select_running(Connection& connection) {
   Ids running;
   for (const Values& row :
-       connection.run("SELECT id FROM study WHERE state = $1", {name(StudyState::running)}))
+       connection.run("SELECT id FROM study WHERE state = $1", {name(End::running)}))
     running.push_back(row[0].whole());
   return running;
 }
 
-StudyState select_state(Connection& connection, std::int64_t study) {
+End select_end(Connection& connection, std::int64_t study) {
   const Rows rows = connection.run("SELECT state FROM study WHERE id = $1", {study});
-  return rows.empty() ? StudyState::stopped : state_at(rows[0][0]);
+  return rows.empty() ? End::stopped : end_at(rows[0][0]);
 }
 
 namespace {

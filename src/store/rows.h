@@ -21,7 +21,7 @@ std::vector<trial::Study> select_studies(Connection& connection,
                                          std::optional<std::int64_t> id = std::nullopt);
 Ids select_running(Connection& connection);
 // `stopped` if it is gone.
-trial::StudyState select_state(Connection& connection, std::int64_t study);
+trial::End select_end(Connection& connection, std::int64_t study);
 // What a run saves: the number is its own, for each trial that it saves.
 struct Saving {
   std::int64_t study = 0, run = 0, number = 0;

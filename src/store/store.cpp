@@ -16,7 +16,7 @@
 namespace sweetspot::store {
 namespace {
 
-using trial::StudyState;
+using trial::End;
 
 // Keeps one connection.
 class DatabaseFollower : public Follower {
@@ -141,14 +141,14 @@ class DatabaseStore : public Store {
   static void judge_running(Connection& connection, std::vector<trial::Study>& studies) {
     Ids running;
     for (const trial::Study& study : studies)
-      if (study.state == StudyState::running) running.push_back(study.id);
+      if (study.end == End::running) running.push_back(study.id);
     if (running.empty()) return;
     const Ids held = connection.held(running), running_now = select_running(connection);
     for (trial::Study& study : studies) {
-      if (study.state != StudyState::running || std::ranges::count(held, study.id)) continue;
+      if (study.end != End::running || std::ranges::count(held, study.id)) continue;
       study.running.reset();
-      study.state = std::ranges::count(running_now, study.id) ? StudyState::stopped
-                                                              : select_state(connection, study.id);
+      study.end = std::ranges::count(running_now, study.id) ? End::stopped
+                                                              : select_end(connection, study.id);
     }
   }
 

@@ -26,7 +26,7 @@ class Writer {
   virtual void amend(const trial::Trial& trial) = 0;
   // The study's answer so far, as JSON.
   virtual void set_answer(const std::string& answer) = 0;
-  virtual void set_state(trial::StudyState state) = 0;
+  virtual void set_end(trial::End end) = 0;
   // For readers: this batch is running, until a trial is saved or the state is set.
   virtual void set_running(std::int64_t batch) = 0;
 };

@@ -10,7 +10,7 @@
 namespace sweetspot::store {
 namespace {
 
-using trial::StudyState;
+using trial::End;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -28,7 +28,7 @@ std::int64_t insert_study(Connection& connection, const trial::StudyKey& study_k
       .run(fmt::format("INSERT INTO study (workload, study_key, state, started_at)"
                        " VALUES ($1, $2, $3, {}) RETURNING id",
                        connection.dialect.now),
-           {study_key.workload, study_key.json, name(StudyState::running)})[0][0]
+           {study_key.workload, study_key.json, name(End::running)})[0][0]
       .whole();
 }
 
@@ -43,9 +43,9 @@ std::int64_t insert_run(Connection& connection, std::int64_t study,
       .whole();
 }
 
-void update_state(Connection& connection, std::int64_t study, StudyState state) {
+void update_end(Connection& connection, std::int64_t study, End end) {
   connection.run("UPDATE study SET state = $1, running_batch = NULL WHERE id = $2",
-                 {name(state), study});
+                 {name(end), study});
 }
 
 // " (pid 4211)", " (pid 4211 on node7)": the process that last opened this study for writing.
@@ -76,7 +76,7 @@ StudyWriter::StudyWriter(const Database& database, const trial::StudyKey& study_
       if (id == 0) id = insert_study(connection, study_key);
     }
     if (!session_->lock(connection, id, share)) fail_locked(database, connection, id);
-    update_state(connection, id, StudyState::running);
+    update_end(connection, id, End::running);
     run_ = insert_run(connection, id, environment);
     study_ = std::move(select_studies(connection, id).at(0));
     for (trial::Trial& trial : study_.trials) read_steps_and_trace(connection, trial);
@@ -111,9 +111,9 @@ void StudyWriter::set_answer(const std::string& answer) {
   study_.answer = answer;
 }
 
-void StudyWriter::set_state(StudyState state) {
-  session_->transact([&](Connection& connection) { update_state(connection, study_.id, state); });
-  study_.state = state;
+void StudyWriter::set_end(End end) {
+  session_->transact([&](Connection& connection) { update_end(connection, study_.id, end); });
+  study_.end = end;
 }
 
 void StudyWriter::set_running(std::int64_t batch) {

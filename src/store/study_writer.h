@@ -17,7 +17,7 @@ class StudyWriter : public Writer {
   void save(std::span<trial::Trial> trials) override;
   void amend(const trial::Trial& trial) override;
   void set_answer(const std::string& answer) override;
-  void set_state(trial::StudyState state) override;
+  void set_end(trial::End end) override;
   void set_running(std::int64_t batch) override;
 
   Session& session() { return *session_; }

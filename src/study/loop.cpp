@@ -60,9 +60,9 @@ Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options
 }
 
 bool Loop::may_go_on() {
-  if (end_ == advise::CutShort::no && stop_ != 0) end_ = advise::CutShort::stopped;
-  if (end_ == advise::CutShort::no && left() == core::Seconds(0)) end_ = advise::CutShort::budget;
-  return end_ == advise::CutShort::no;
+  if (!end_ && stop_ != 0) end_ = trial::End::stopped;
+  if (!end_ && left() == core::Seconds(0)) end_ = trial::End::budget;
+  return !end_;
 }
 
 std::optional<core::Seconds> Loop::left() const {
@@ -125,7 +125,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     return nullptr;
   }
   if (trial.outcome == trial::Outcome::cancelled) {
-    if (may_go_on()) end_ = advise::CutShort::stopped;
+    if (may_go_on()) end_ = trial::End::stopped;
     cut_off_ = trial.note;
     return nullptr;
   }
@@ -167,37 +167,35 @@ void Loop::say_of(const trial::Trial& said) {
   tell_store([&] { writer_.amend(*found); });
 }
 
-void Loop::set_answer(const std::string& answer) {
-  tell_store([&] { writer_.set_answer(answer); });
+void Loop::set_answer(const advise::Answer& answer) {
+  tell_store([&] { writer_.set_answer(advise::to_json(answer)); });
 }
 
 void Loop::device_lost(const std::string& why) {
-  end_ = advise::CutShort::device_lost;
+  end_ = trial::End::device_lost;
   error_ = why;
 }
 
 void Loop::end_with_budget() {
-  if (options_.budget && end_ == advise::CutShort::no) end_ = advise::CutShort::budget;
+  if (options_.budget && !end_) end_ = trial::End::budget;
 }
 
-// A study without results, as after a typo in the program, is not finished.
-void Loop::close() {
-  const bool any =
-      std::ranges::find(trials_, trial::Outcome::ok, &trial::Trial::outcome) != trials_.end();
-  tell_store([&] {
-    writer_.set_state(end_ == advise::CutShort::no && any ? trial::StudyState::finished
-                                                          : trial::StudyState::stopped);
-  });
+Result Loop::finish(advise::Answer answer) {
+  if (answer.message.empty()) answer.message = error_;
+  set_answer(answer);
+  tell_store([&] { writer_.set_end(answer.end); });
+  if (end_ == trial::End::store_failed) answer.end = *end_, answer.message = error_;
+  return {std::move(answer), trials_, resumed_, spent()};
 }
 
 // A failing store ends the study, not the program: the measurements still give an answer.
 template <class Action>
 void Loop::tell_store(const Action& action) {
-  if (end_ == advise::CutShort::store_failed) return;
+  if (end_ == trial::End::store_failed) return;
   try {
     action();
   } catch (const core::Error& error) {
-    end_ = advise::CutShort::store_failed;
+    end_ = trial::End::store_failed;
     error_ = error.what();
   }
 }

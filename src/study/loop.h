@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "advise/advise.h"
+#include "advise/answer.h"
 #include "energy/power_limits.h"
 #include "measure/measure.h"
 #include "search/search.h"
@@ -51,8 +51,8 @@ core::Seconds steady_now();
 // Runs one trial at a setting.
 using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
                                             const measure::Watch&, const workload::Until&)>;
-// As JSON; empty if there is none.
-using AnswerSoFar = std::function<std::string()>;
+// nullopt if there is none yet.
+using AnswerSoFar = std::function<std::optional<advise::Recommendation>()>;
 
 struct LoopOptions {
   measure::MeasureOptions measure;
@@ -61,6 +61,14 @@ struct LoopOptions {
   energy::PowerLimits* power_limits = nullptr;  // for settings that have one
   RunTrial run_elsewhere = {};  // each trial by itself, instead of measuring the workload here
   telemetry::Machine* machine = nullptr;  // else this one
+};
+
+// A study as far as this run took it.
+struct Result {
+  advise::Answer answer;  // as the store has it, unless that failed
+  std::vector<trial::Trial> trials;
+  std::size_t resumed = 0;  // of them, how many existed before this run
+  core::Seconds spent{0};   // in this run
 };
 
 // Asks what to measure, measures it, and stores it before anything else begins. It alone knows the
@@ -90,9 +98,11 @@ class Loop {
   const trial::Trial* keep(trial::Trial trial);
   // Changes outcome and note of a stored trial; its measurements stay.
   void say_of(const trial::Trial& trial);
-  void set_answer(const std::string& answer);
+  void set_answer(const advise::Answer& answer);  // so far
   void device_lost(const std::string& why);
-  void close();  // stores how the study ended
+  // Stores the answer, which says how the study ended, with the failure of the store or the device
+  // unless it has another message.
+  Result finish(advise::Answer answer);
 
   // Before trials that do not run() here: sets their external conditions.
   void prepare(const trial::Setting& setting);
@@ -111,8 +121,8 @@ class Loop {
   // Changes with the trials.
   std::uint64_t revision() const { return revision_; }
   std::size_t resumed() const { return resumed_; }
-  // Why no further trial may begin.
-  advise::CutShort end() const { return end_; }
+  // Why no further trial may begin; nullopt: one may.
+  std::optional<trial::End> end() const { return end_; }
   // Of the failure of the store or the device that ended the study.
   const std::string& error() const { return error_; }
   // The note of the interrupted trial.
@@ -140,7 +150,7 @@ class Loop {
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0, growing_ = 0;  // of the trials, the last so many may grow
   std::uint64_t revision_ = 1;
-  advise::CutShort end_ = advise::CutShort::no;
+  std::optional<trial::End> end_;
   std::string error_, cut_off_;
 };
 

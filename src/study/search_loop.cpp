@@ -322,7 +322,7 @@ void Loop::run_together(std::span<const trial::Setting> settings,
 }
 
 void Loop::tell(AxisState& axis, const AnswerSoFar& answer) {
-  if (const std::string made = answer(); !made.empty()) set_answer(made);
+  if (auto made = answer()) set_answer({*std::move(made)});
   const search::Plan& plan = axis.plan();
   if (plan.interleaved || !plan.decision) return;  // a display is told after each round
   Standing standing;

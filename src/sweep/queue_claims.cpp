@@ -44,9 +44,9 @@ void ClaimedWriter::save(std::span<trial::Trial> trials) {
   claim_.reset();
 }
 
-void ClaimedWriter::set_state(trial::StudyState state) {
+void ClaimedWriter::set_end(trial::End end) {
   const store::QueueCount count = queue_.count();
-  if (count.waiting + count.running == 0) queue_.writer().set_state(state);
+  if (count.waiting + count.running == 0) queue_.writer().set_end(end);
 }
 
 void StepCounter::started(const trial::Setting& setting) {

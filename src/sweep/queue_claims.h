@@ -28,7 +28,7 @@ class ClaimedWriter : public store::Writer {
   void amend(const trial::Trial& trial) override { queue_.writer().amend(trial); }
   void set_answer(const std::string& answer) override { queue_.writer().set_answer(answer); }
   // While others continue, so does the study.
-  void set_state(trial::StudyState state) override;
+  void set_end(trial::End end) override;
   void set_running(std::int64_t) override {}  // the queue's attempts show it
 
  private:

@@ -124,8 +124,8 @@ std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int r
   return settings;
 }
 
-SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptions& options,
-                       study::BatchUseCheck* arrival = nullptr, bool had_doubt = false) {
+study::Result run_rounds(study::Loop& loop, const Subject& tried, const SweepOptions& options,
+                         study::BatchUseCheck* arrival = nullptr) {
   const int rounds = rounds_of(options), seeds = rounds / options.repeat;
   for (int round = 0; round < rounds; ++round) {
     std::vector<trial::Setting> together;
@@ -152,15 +152,9 @@ SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptio
       look_along(*arrival, loop, point);
       if (!doubt) doubt = arrival->doubt();
     }
-  if (doubt || had_doubt) loop.set_answer(doubt ? advise::to_json(*doubt) : "");
-  loop.close();
-  return {loop.end(),
-          loop.error(),
-          loop.trials(),
-          loop.resumed(),
-          options.points.size() * static_cast<std::size_t>(rounds),
-          loop.spent(),
-          std::move(doubt)};
+  return loop.finish(answered({loop.end(), loop.error(), std::move(doubt),
+                               options.points.size() * static_cast<std::size_t>(rounds)},
+                              loop.trials()));
 }
 
 // A point claimed from a queue: run, or saved as refused.
@@ -183,7 +177,7 @@ class WholeStudy : public store::Writer {
   void save(std::span<trial::Trial> trials) override { writer_.save(trials); }
   void amend(const trial::Trial& trial) override { writer_.amend(trial); }
   void set_answer(const std::string& answer) override { writer_.set_answer(answer); }
-  void set_state(trial::StudyState state) override { writer_.set_state(state); }
+  void set_end(trial::End end) override { writer_.set_end(end); }
   void set_running(std::int64_t batch) override { writer_.set_running(batch); }
 
  private:
@@ -191,10 +185,10 @@ class WholeStudy : public store::Writer {
   ClaimedWriter& writer_;
 };
 
-SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
-                       study::BatchUseCheck* arrival, const Shared& shared,
-                       const SweepOptions& options, study::Observer& observer,
-                       const std::atomic<int>& stop) {
+study::Result run_shared(const study::RunTrial& run_trial, const Subject& tried,
+                         study::BatchUseCheck* arrival, const Shared& shared,
+                         const SweepOptions& options, study::Observer& observer,
+                         const std::atomic<int>& stop) {
   ClaimedWriter writer(shared.queue);
   StepCounter counter(observer);
   study::Loop loop(run_trial, writer, options.loop, counter, stop);
@@ -203,14 +197,13 @@ SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
   work_off(shared, writer, counter, loop,
            [&](const trial::Setting& setting) { run_point(loop, tried, options, setting); });
   trial::Study study = shared.store.study(writer.study().id).value_or(writer.study());
-  SweepResult result{loop.end(), loop.error(), study.trials, loop.resumed(),
-                     all.size(), loop.spent(), std::nullopt};
-  if (result.end != advise::CutShort::no) return result;
-  const bool had_doubt = !study.answer.empty();
+  if (loop.end())
+    return {answered({loop.end(), loop.error(), std::nullopt, all.size()}, study.trials),
+            study.trials, loop.resumed(), loop.spent()};
   WholeStudy whole(std::move(study), writer);
   study::Observer nobody;
   study::Loop concluding(run_trial, whole, options.loop, nobody, stop);
-  result = run_rounds(concluding, tried, options, arrival, had_doubt);
+  study::Result result = run_rounds(concluding, tried, options, arrival);
   result.resumed = loop.resumed(), result.spent = loop.spent();
   return result;
 }
@@ -223,6 +216,26 @@ study::RunTrial training_trials(workload::Training& training, int epochs) {
 }
 
 }  // namespace
+
+advise::Answer answered(const SweepEnd& end, std::span<const trial::Trial> trials) {
+  using trial::End;
+  const bool any_ok =
+      std::ranges::find(trials, trial::Outcome::ok, &trial::Trial::outcome) != trials.end();
+  const std::string done =
+      fmt::format("{} of {} trials are done; the same command goes on", trials.size(), end.planned);
+  advise::Answer answer;
+  if (end.doubt) answer.content = *end.doubt;
+  answer.end = end.cut_short.value_or(end.doubt ? End::batch_unconfirmed
+                                      : any_ok  ? End::finished
+                                                : End::nothing_feasible);
+  if (answer.end == End::stopped) answer.message = "the sweep was stopped: " + done;
+  if (answer.end == End::budget) answer.message = "the budget ended: " + done;
+  if (answer.end == End::store_failed) answer.message = end.error;
+  if (answer.end == End::device_lost) answer.message = fmt::format("{} ({})", end.error, done);
+  if (answer.end == End::batch_unconfirmed) answer.message = words(*end.doubt);
+  if (answer.end == End::nothing_feasible) answer.message = "no point of the grid could be trained";
+  return answer;
+}
 
 // Fisher-Yates, with the round's own numbers.
 std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_t seed) {
@@ -241,23 +254,23 @@ std::vector<trial::Setting> settings_of(const SweepOptions& options) {
   return all;
 }
 
-SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
-                  study::Observer& observer, const std::atomic<int>& stop) {
+study::Result sweep(workload::Workload& workload, store::Writer& writer,
+                    const SweepOptions& options, study::Observer& observer,
+                    const std::atomic<int>& stop) {
   study::Loop loop(workload, writer, options.loop, observer, stop);
   study::BatchUseCheck arrival(workload);
-  return run_rounds(loop, subject(workload, workload.about().samples), options, &arrival,
-                    !writer.study().answer.empty());
+  return run_rounds(loop, subject(workload, workload.about().samples), options, &arrival);
 }
 
-SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
-                  const SweepOptions& options, study::Observer& observer,
-                  const std::atomic<int>& stop) {
+study::Result sweep(workload::Training& training, int epochs, store::Writer& writer,
+                    const SweepOptions& options, study::Observer& observer,
+                    const std::atomic<int>& stop) {
   study::Loop loop(training_trials(training, epochs), writer, options.loop, observer, stop);
   return run_rounds(loop, subject(training, training.samples()), options);
 }
 
-SweepResult sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
-                  study::Observer& observer, const std::atomic<int>& stop) {
+study::Result sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
+                    study::Observer& observer, const std::atomic<int>& stop) {
   study::BatchUseCheck arrival(workload);
   const study::RunTrial run_trial = [&workload](const auto&... asked) {
     return measure::measure(workload, asked...);
@@ -266,9 +279,9 @@ SweepResult sweep(workload::Workload& workload, const Shared& shared, const Swee
                     options, observer, stop);
 }
 
-SweepResult sweep(workload::Training& training, int epochs, const Shared& shared,
-                  const SweepOptions& options, study::Observer& observer,
-                  const std::atomic<int>& stop) {
+study::Result sweep(workload::Training& training, int epochs, const Shared& shared,
+                    const SweepOptions& options, study::Observer& observer,
+                    const std::atomic<int>& stop) {
   return run_shared(training_trials(training, epochs), subject(training, training.samples()),
                     nullptr, shared, options, observer, stop);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "trial/end.h"
 #include "trial/trial.h"
 
 namespace sweetspot::trial {
@@ -20,10 +21,6 @@ struct Environment {
   std::string json;     // all of it, as the commands' `environment` object
 };
 
-enum class StudyState { running, finished, stopped };
-std::string_view name(StudyState);
-std::optional<StudyState> state_named(std::string_view);  // nullopt for an unknown name
-
 // The running trial of a study whose trials are stored when they end.
 struct Running {
   std::int64_t batch = 1;
@@ -36,11 +33,11 @@ struct Study {
   std::int64_t id = 0;
   StudyKey study_key;
   Environment environment;
-  StudyState state = StudyState::running;
+  End end = End::running;
   double started_at = 0;
   std::optional<Running> running;
   std::vector<Trial> trials;  // oldest first, each as far as it was measured
-  std::string answer;         // the recommendation as given by its command, as JSON; empty: none
+  std::string answer;         // an advise::Answer as JSON; empty: none
 };
 
 }  // namespace sweetspot::trial

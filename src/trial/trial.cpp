@@ -1,7 +1,5 @@
 #include "trial/trial.h"
 
-#include "trial/study.h"
-
 namespace sweetspot::trial {
 namespace {
 
@@ -24,24 +22,6 @@ std::optional<Enum> named(const std::array<std::string_view, n>& names, std::str
 std::string_view name(Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; }
 std::string_view name(StopReason reason) { return stop_reasons[static_cast<std::size_t>(reason)]; }
 std::string_view name(Phase phase) { return phases[static_cast<std::size_t>(phase)]; }
-
-std::string_view name(StudyState state) {
-  switch (state) {
-    case StudyState::running:
-      return "running";
-    case StudyState::finished:
-      return "finished";
-    case StudyState::stopped:
-      return "stopped";
-  }
-  return "";
-}
-
-std::optional<StudyState> state_named(std::string_view text) {
-  for (const StudyState state : {StudyState::running, StudyState::finished, StudyState::stopped})
-    if (name(state) == text) return state;
-  return std::nullopt;
-}
 
 std::optional<Outcome> outcome_named(std::string_view text) {
   return named<Outcome>(outcomes, text);

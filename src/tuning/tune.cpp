@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ranges>
 
+#include "advise/no_answer.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "study/axis.h"
@@ -15,8 +16,8 @@
 namespace sweetspot::tuning {
 namespace {
 
-using advise::CutShort;
 using study::Axis;
+using trial::End;
 
 // The latest trial of a batch, since a study may be resumed on a machine that others use less; of
 // those that know their phases, if any does.
@@ -46,7 +47,7 @@ class Tuning {
       : workload_(workload),
         options_(options),
         limits_(options.limits),
-        before_(advise::from_json(writer.study().answer)),
+        before_(earlier(writer.study())),
         loop_(workload, writer, options.loop, observer, stop),
         facts_(options.facts) {
     facts_.has_loader = workload.about().has_loader;
@@ -54,46 +55,51 @@ class Tuning {
   }
 
   TuneResult run() {
-    TuneResult result;
-    search_variants(result);
-    is_over_ = loop_.end() == CutShort::no;
-    if (!result.doubt) check_the_answer();
-    facts_.cut_short = loop_.end();
-    if (!result.doubt) result.recommendation = answer();
-    if (options_.confirm && result.recommendation) confirm(result.recommendation);
-    if (result.recommendation) loop_.set_answer(advise::to_json(*result.recommendation));
-    if (result.doubt) loop_.set_answer(advise::to_json(*result.doubt));
-    loop_.close();
-    settle_status(result);
-    if (result.recommendation) now_ = place_of(result.recommendation->setting);
+    const std::optional<advise::Doubt> doubt = search_variants();
+    is_over_ = !loop_.end();
+    std::optional<advise::Recommendation> made;
+    if (!doubt) {
+      check_the_answer();
+      facts_.cut_short = loop_.end();
+      made = answer();
+      if (options_.confirm && made) confirm(made);
+    }
+    TuneResult result{loop_.finish(answered(made, doubt)), {}};
+    if (made) now_ = place_of(made->setting);
     result.facts = facts_on(now());
-    result.trials = loop_.trials();
-    result.resumed = loop_.resumed();
-    result.spent = loop_.spent();
     search::Limits& limits = result.facts.limits;
     limits.memory.limit = memory::allowed(result.trials, limits.memory);
     return result;
   }
 
  private:
-  void settle_status(TuneResult& result) {
-    result.status = advise::status_of(loop_.end(), result.recommendation.has_value());
-    if (result.status == Status::nothing_feasible && energy_is_unknown())
-      result.status = Status::energy_unknown;
-    if (result.status == Status::nothing_feasible && result.doubt)
-      result.status = Status::batch_unconfirmed;
+  static std::optional<advise::Recommendation> earlier(const trial::Study& study) {
+    const advise::Answer answer = advise::answer_of(study);
+    const auto* made = answer.get<advise::Recommendation>();
+    return made ? std::optional(*made) : std::nullopt;
+  }
+
+  advise::Answer answered(const std::optional<advise::Recommendation>& made,
+                          const std::optional<advise::Doubt>& doubt) {
+    if (made) return {*made, loop_.end().value_or(End::found)};
+    advise::Answer answer;
+    answer.end = loop_.end().value_or(energy_is_unknown() ? End::energy_unknown
+                                      : doubt             ? End::batch_unconfirmed
+                                                          : End::nothing_feasible);
+    if (doubt) answer.content = *doubt;
     const study::AxisState& state = now().state;
     if (!loop_.error().empty())
-      result.message = loop_.error();
-    else if (result.doubt)
-      result.message = words(*result.doubt);
-    else if (result.status == Status::energy_unknown)
-      result.message = advise::no_energy_words();
-    else if (result.status == Status::nothing_feasible)
-      result.message =
+      answer.message = loop_.error();
+    else if (doubt)
+      answer.message = words(*doubt);
+    else if (loop_.end())
+      answer.message = advise::nothing_known_words(state.trials(), loop_.cut_off());
+    else if (answer.end == End::energy_unknown)
+      answer.message = advise::no_energy_words();
+    else
+      answer.message =
           advise::nothing_feasible_words(state.trials(), state.limits(), state.predict());
-    else if (!result.recommendation)
-      result.message = advise::nothing_known_words(state.trials(), loop_.cut_off());
+    return answer;
   }
 
   Searched& now() { return searched_[now_]; }
@@ -103,17 +109,18 @@ class Tuning {
     return study::is_energy_unknown(limits_.objective, loop_.trials());
   }
 
-  void search_variants(TuneResult& result) {
+  std::optional<advise::Doubt> search_variants() {
     std::vector<trial::Setting> variants = options_.variants;
     if (variants.empty()) variants.push_back(options_.base);
     for (const trial::Setting& variant : variants) {
       now_ = searched_.size();
       searched_.push_back({{workload_, {variant, facts_.global_batch}}});
       search();
-      result.doubt = now().state.batch_use().doubt();
-      if (options_.most_workers && !result.doubt) search_for_workers();
-      if (result.doubt || energy_is_unknown() || !loop_.may_go_on()) return;
+      const std::optional<advise::Doubt> doubt = now().state.batch_use().doubt();
+      if (options_.most_workers && !doubt) search_for_workers();
+      if (doubt || energy_is_unknown() || !loop_.may_go_on()) return doubt;
     }
+    return std::nullopt;
   }
 
   // The limits of a decision on a curve. Energy must be saved, whatever else would be fast.
@@ -148,10 +155,7 @@ class Tuning {
   void search() {
     now().state.set_limits(limits_of_search());
     is_searching_ = true;
-    loop_.search(now().state, [this] {
-      const auto made = answer();
-      return made ? advise::to_json(*made) : "";
-    });
+    loop_.search(now().state, [this] { return answer(); });
     is_searching_ = false;
     now().state.set_limits(limits_on(now()));
   }
@@ -188,7 +192,7 @@ class Tuning {
     check_kernels_at(made->batch);
     check_noise(*made);
     if (options_.check_rate) check_rates();
-    if (facts_.ranks > 1 && loop_.end() == CutShort::no)
+    if (facts_.ranks > 1 && !loop_.end())
       facts_.scaling = before_ && before_->scaling && before_->batch == made->batch
                            ? before_->scaling
                            : check_scaling(loop_, workload_, *made);
@@ -208,8 +212,7 @@ class Tuning {
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
     workload::NativeProbes* probes = workload_.probes();
-    if (!probes || loop_.end() != CutShort::no ||
-        (!roofline.flops_per_second && !roofline.bytes_per_second))
+    if (!probes || loop_.end() || (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
       now().kernel = advise::slow_kernel(probes->operations(axis().at(batch)), roofline);
@@ -219,20 +222,19 @@ class Tuning {
 
   // A repeated request gets the earlier result.
   void check_noise(const advise::Recommendation& made) {
-    if (loop_.end() != CutShort::no || !facts_.rate_base) return;
+    if (loop_.end() || !facts_.rate_base) return;
     facts_.noise = before_ && before_->noise
                        ? before_->noise
                        : measure_noise(loop_, workload_, made, *facts_.rate_base);
   }
 
   void check_rates() {
-    if (const auto now = answer(); loop_.end() == CutShort::no && now && now->learning_rate)
+    if (const auto now = answer(); !loop_.end() && now && now->learning_rate)
       facts_.tried_rates = check_rate(loop_, workload_, *now);
     if (!facts_.tried_rates.empty()) return;
-    const char* why = loop_.end() == CutShort::no ? "a run at one of the rates failed"
-                      : loop_.end() == CutShort::budget
-                          ? "the budget was spent; use a larger --budget"
-                          : "the study ended before";
+    const char* why = !loop_.end()                 ? "a run at one of the rates failed"
+                      : loop_.end() == End::budget ? "the budget was spent; use a larger --budget"
+                                                   : "the study ended before";
     facts_.notes.push_back(fmt::format("--lr-check did not run to its end: {}", why));
   }
 
@@ -253,7 +255,7 @@ class Tuning {
     while (loop_.may_go_on()) {
       // If this is interrupted, the stored answer stays as it was.
       facts_.confirmation = found;
-      if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
+      if (auto unconfirmed = answer()) loop_.set_answer({*std::move(unconfirmed)});
       const std::int64_t size = axis().size(setting);
       const auto lasted =
           run_to_confirm(loop_, workload_, *options_.confirm, setting, steps_of_epoch(size));

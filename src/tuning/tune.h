@@ -5,16 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "advise/advise.h"
-#include "advise/batch_use.h"
-#include "advise/status.h"
+#include "advise/answer.h"
 #include "search/search.h"
 #include "study/loop.h"
 #include "tuning/answer_checks.h"
 
 namespace sweetspot::tuning {
-
-using advise::Status;
 
 struct TuneOptions {
   search::Limits limits;
@@ -35,15 +31,13 @@ struct TuneOptions {
   std::function<std::string(const trial::Setting&)> command;  // trains at a setting
 };
 
-struct TuneResult {
-  Status status = Status::found;
-  std::string message;  // why there is no answer, or what failed
-  std::vector<trial::Trial> trials;
-  std::size_t resumed = 0;
-  core::Seconds spent{0};
-  std::optional<advise::Recommendation> recommendation;  // as the store has it
-  std::optional<advise::Doubt> doubt;  // likewise: then there is no recommendation
+// Its answer is a recommendation or a doubt.
+struct TuneResult : study::Result {
   advise::Facts facts;
+
+  const advise::Recommendation* recommendation() const {
+    return answer.get<advise::Recommendation>();
+  }
 };
 
 // Asks the search, measures and stores, until the search is over or something ends it; then answers

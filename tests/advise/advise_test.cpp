@@ -361,7 +361,7 @@ TEST(Recommend, SaysHowOftenNeighboursSlowedTheMachine) {
 
 TEST(Recommend, SaysWhatCutTheSearchShort) {
   Facts cut = facts();
-  cut.cut_short = CutShort::budget, cut.budget_seconds = 5;
+  cut.cut_short = trial::End::budget, cut.budget_seconds = 5;
   const Recommendation made = made_of(curve(0.002, 1e-4), decision(), cut);
   EXPECT_EQ(made.reasons.front(), Reason::cut_short);
   EXPECT_WORDS(words(Reason::cut_short, made));
@@ -459,7 +459,7 @@ TEST(Recommend, EveryReasonHasWords) {
   Facts known = facts();
   known.worker_search = WorkerSearch{2, {{128, 1, 1000}, {128, 2, 2000}}};
   known.loader_check = LoaderCheck{3, 2, 8649, {}, {}, {}};
-  known.cut_short = CutShort::stopped;
+  known.cut_short = trial::End::stopped;
   known.limits.previous = 16;
   known.notes = {"one", "two"};
   const Recommendation made = made_of(curve(0.002, 1e-4), open, known);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "advise/answer.h"
 #include "advise/made.h"
 
 namespace sweetspot::advise {
@@ -116,11 +117,21 @@ Recommendation random_recommendation(Dice& dice) {
   r.contended = dice.heads();
   if (dice.heads()) r.contention_reason = dice.text();
   r.previous_batch = dice.maybe(size);
-  r.cut_short = dice.one_to(CutShort::device_lost);
+  r.cut_short = dice.maybe([&] {
+    return static_cast<trial::End>(static_cast<int>(trial::End::stopped) + dice.size() % 4);
+  });
   r.budget_seconds = dice.maybe(real);
   if (dice.heads()) r.notes = {dice.text(), dice.text()};
   for (int i = 0; i < 3; ++i) r.reasons.push_back(dice.one_to(Reason::note));
   return r;
+}
+
+std::string to_json(const Recommendation& made) { return to_json(Answer{made}); }
+
+std::optional<Recommendation> from_json(const std::string& text) {
+  const auto answer = answer_from_json(text);
+  return answer && answer->get<Recommendation>() ? std::optional(*answer->get<Recommendation>())
+                                                 : std::nullopt;
 }
 
 TEST(RecommendationJson, AnyRecommendationSurvives) {
@@ -141,7 +152,7 @@ TEST(RecommendationJson, CarriesFiguresWithUnitsAndTheWords) {
                         tests::made_decision(sizes, 0.002, 1e-4, 128), facts);
   ASSERT_TRUE(made);
   made->command = "sweetspot train --batch 128";
-  const auto json = nlohmann::json::parse(to_json(*made));
+  const auto json = nlohmann::json::parse(to_json(*made))["content"];
   EXPECT_EQ(json["batch"], 128);
   EXPECT_EQ(json["samples_per_second"], made->samples_per_second);
   EXPECT_EQ(json["throughput_share"], made->throughput_share);
@@ -161,32 +172,33 @@ TEST(RecommendationJson, ForeignTextIsNoRecommendation) {
     EXPECT_FALSE(from_json(text)) << text;
   // Whatever stands in any place: never a throw, and nothing where it does not belong.
   const auto json = nlohmann::ordered_json::parse(good);
-  for (const auto& [key, value] : json.items())
+  for (const auto& [key, value] : json["content"].items())
     for (const auto& foreign :
          {nlohmann::ordered_json("x"), nlohmann::ordered_json(-1), nlohmann::ordered_json(1e300),
           nlohmann::ordered_json::array({1}), nlohmann::ordered_json::object()}) {
       auto changed = json;
-      changed[key] = foreign;
+      changed["content"][key] = foreign;
       (void)from_json(changed.dump());
     }
   for (const char* key : {"batch", "samples_per_second", "rows", "knee", "objective"}) {
     auto changed = json;
-    changed[key] = "x";
+    changed["content"][key] = "x";
     EXPECT_FALSE(from_json(changed.dump())) << key;
-    changed.erase(key);
+    changed["content"].erase(key);
     EXPECT_FALSE(from_json(changed.dump())) << key;
   }
   auto changed = json;
-  changed["accumulation"] = 0;
+  changed["content"]["accumulation"] = 0;
   EXPECT_FALSE(from_json(changed.dump()));
   changed = json;
-  changed["rows"][1]["batch"] = changed["rows"][0]["batch"];
+  auto& rows = changed["content"]["rows"];
+  rows[1]["batch"] = rows[0]["batch"];
   EXPECT_FALSE(from_json(changed.dump()));
   changed = json;
-  changed["samples_per_second"] = -1;
+  changed["content"]["samples_per_second"] = -1;
   EXPECT_FALSE(from_json(changed.dump()));
   changed = json;
-  changed["later"] = "what another version adds";
+  changed["content"]["later"] = "what another version adds";
   EXPECT_TRUE(from_json(changed.dump()));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "advise/advise.h"
+#include "advise/answer.h"
 #include "advise/made.h"
 #include "words.h"
 
@@ -110,7 +111,7 @@ TEST(BestVariant, OfPowerLimitsIsTheLeastEnergyThatIsFastEnough) {
   const std::string said = sentence(chosen);
   EXPECT_WORDS(said);
   EXPECT_EQ(name_of(chosen.variants[2], chosen), "300 W");
-  EXPECT_EQ(from_json(to_json(chosen)), chosen);
+  EXPECT_EQ(*answer_from_json(to_json({chosen}))->get<Recommendation>(), chosen);
 }
 
 TEST(Sentence, OfEnergySaysWhatItSavesAndCosts) {

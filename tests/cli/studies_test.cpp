@@ -28,7 +28,7 @@ class Studies : public testing::Test {
                             {"sweetspot 0.1.0", "a CPU", "{\"cpu\":\"a CPU\"}"}, false);
       std::vector<trial::Trial> trials{trial_of(16), trial_of(32)};
       writer->save(trials);
-      if (number == 1) writer->set_state(trial::StudyState::finished);
+      if (number == 1) writer->set_end(trial::End::finished);
     }
   }
   static trial::Trial trial_of(std::int64_t batch) {

@@ -25,7 +25,7 @@ void expect_all_there(const std::filesystem::path& file, const LastWords& words)
   if (words.study == 0) return;
   const auto study = store::open_store(file.string())->study(words.study);
   ASSERT_TRUE(study);
-  EXPECT_EQ(study->state, trial::StudyState::stopped);
+  EXPECT_EQ(study->end, trial::End::stopped);
   ASSERT_GE(static_cast<std::int64_t>(study->trials.size()), words.trials);
   for (std::size_t i = 0; i < study->trials.size(); ++i) {
     const trial::Trial& trial = study->trials[i];
@@ -78,9 +78,9 @@ TEST(Killed, AnotherProcessIsRefusedUntilThen) {
   EXPECT_THAT(second.failure, HasSubstr("(pid " + std::to_string(first.pid()) + ")"));
   const auto store = store::open_store(file.string());
   EXPECT_THROW(store->remove(1), core::MachineError);
-  EXPECT_EQ(store->studies().at(0).state, trial::StudyState::running);
+  EXPECT_EQ(store->studies().at(0).end, trial::End::running);
   first.kill_after(std::chrono::microseconds(0));
-  EXPECT_EQ(store->studies().at(0).state, trial::StudyState::stopped);
+  EXPECT_EQ(store->studies().at(0).end, trial::End::stopped);
   EXPECT_TRUE(store->remove(1));
 }
 

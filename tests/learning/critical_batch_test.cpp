@@ -51,8 +51,8 @@ CriticalBatchOptions options() {
   return options;
 }
 
-CriticalBatchResult run(FakeBranching& branching, Kept& kept, const CriticalBatchOptions& asked,
-                        int stop_value = 0) {
+study::Result run(FakeBranching& branching, Kept& kept, const CriticalBatchOptions& asked,
+                  int stop_value = 0) {
   MemoryWriter writer(kept);
   study::Observer quiet;
   const std::atomic<int> stop{stop_value};
@@ -62,14 +62,17 @@ CriticalBatchResult run(FakeBranching& branching, Kept& kept, const CriticalBatc
 TEST(CriticalBatchStudy, BranchesEveryBatchWithEverySeedAndKeepsThem) {
   FakeBranching branching;
   Kept kept;
-  const CriticalBatchResult result = run(branching, kept, options());
-  EXPECT_EQ(result.end, advise::CutShort::no);
+  const study::Result result = run(branching, kept, options());
+  EXPECT_EQ(result.answer.end, trial::End::found);
   EXPECT_EQ(kept.study.trials.size(), 18u);
-  EXPECT_EQ(kept.study.state, trial::StudyState::finished);
-  ASSERT_TRUE(result.found);
-  EXPECT_EQ(result.found->batch, 256) << "one doubling beyond 128 is 4%, two are 8.2%";
+  EXPECT_EQ(kept.study.end, trial::End::found);
+  const auto& made = *result.answer.get<advise::CriticalBatchAnswer>();
+  ASSERT_TRUE(made.found);
+  EXPECT_EQ(made.found->batch, 256) << "one doubling beyond 128 is 4%, two are 8.2%";
   EXPECT_DOUBLE_EQ(branching.rates[64], 0.002);
   EXPECT_DOUBLE_EQ(branching.rates[1024], 0.001 * 200 / 32) << "flat beyond the noise scale";
+  EXPECT_EQ(made.rows[0].updates, 320);
+  EXPECT_EQ(tests::stored<advise::CriticalBatchAnswer>(kept), made) << "it is kept";
   EXPECT_EQ(kept.study.trials[0].steps, 320);
   EXPECT_EQ(kept.study.trials[0].losses.back().value, 0.1);
 }
@@ -83,10 +86,10 @@ TEST(CriticalBatchStudy, GoesOnWhereItWas) {
     run(branching, kept, first);
   }
   FakeBranching branching;
-  const CriticalBatchResult result = run(branching, kept, options());
+  const study::Result result = run(branching, kept, options());
   EXPECT_EQ(branching.branches, 12);
   EXPECT_EQ(result.resumed, 6u);
-  EXPECT_EQ(result.found->rows[0].losses.size(), 3u);
+  EXPECT_EQ(result.answer.get<advise::CriticalBatchAnswer>()->rows[0].losses.size(), 3u);
 }
 
 TEST(CriticalBatchStudy, LeavesOutWhatDoesNotFitAndWhatDiverges) {
@@ -95,21 +98,22 @@ TEST(CriticalBatchStudy, LeavesOutWhatDoesNotFitAndWhatDiverges) {
   Kept kept;
   CriticalBatchOptions asked = options();
   asked.memory_limit = 600'000;
-  const CriticalBatchResult result = run(branching, kept, asked);
+  const study::Result result = run(branching, kept, asked);
   EXPECT_EQ(branching.rates.count(1024), 0u);
   EXPECT_EQ(result.trials.back().outcome, trial::Outcome::refused);
-  ASSERT_TRUE(result.found);
-  EXPECT_EQ(result.found->batch, 128);
-  EXPECT_EQ(result.found->rows[3].diverged, 3u);
+  const auto& made = *result.answer.get<advise::CriticalBatchAnswer>();
+  ASSERT_TRUE(made.found);
+  EXPECT_EQ(made.found->batch, 128);
+  EXPECT_EQ(made.rows[3].diverged, 3);
 }
 
 TEST(CriticalBatchStudy, AStopIsNoAnswer) {
   FakeBranching branching;
   Kept kept;
-  const CriticalBatchResult result = run(branching, kept, options(), 1);
-  EXPECT_EQ(result.end, advise::CutShort::stopped);
+  const study::Result result = run(branching, kept, options(), 1);
+  EXPECT_EQ(result.answer.end, trial::End::stopped);
   EXPECT_EQ(branching.branches, 0);
-  EXPECT_FALSE(result.found);
+  EXPECT_FALSE(result.answer.get<advise::CriticalBatchAnswer>()->found);
 }
 
 }  // namespace

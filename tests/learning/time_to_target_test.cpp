@@ -43,12 +43,16 @@ TargetOptions asked(const workload::fake::Options& made, std::int64_t largest = 
   return options;
 }
 
+const advise::TimeToTarget& told(const study::Result& result) {
+  return *result.answer.get<advise::TimeToTarget>();
+}
+
 struct Search {
   Kept kept;
   std::atomic<int> stop{0};
   study::Observer quiet;
 
-  TargetResult run(const workload::fake::Options& made, const TargetOptions& options) {
+  study::Result run(const workload::fake::Options& made, const TargetOptions& options) {
     FakeTraining training(made);
     MemoryWriter writer(kept);
     return reach_target(training, writer, options, quiet, stop);
@@ -75,14 +79,14 @@ TEST(TimeToTarget, FindsTheBatchThatIsThereSoonest) {
     const auto made = machine(law(critical));
     const TargetOptions options = asked(made);
     Search search;
-    const TargetResult result = search.run(made, options);
-    ASSERT_EQ(result.status, TargetStatus::found) << critical;
+    const study::Result result = search.run(made, options);
+    ASSERT_EQ(result.answer.end, trial::End::found) << critical;
     const double best = true_seconds(made, soonest(made, options));
-    EXPECT_LT(true_seconds(made, *result.answer.batch), 1.1 * best) << critical;
-    const advise::TargetRow& row = *result.answer.chosen();
+    EXPECT_LT(true_seconds(made, *told(result).batch), 1.1 * best) << critical;
+    const advise::TargetRow& row = *told(result).chosen();
     EXPECT_NEAR(measured_seconds(row)->mean / true_seconds(made, row.batch), 1, 0.03);
     EXPECT_EQ(row.reached(), 3);
-    for (const advise::TargetRow& each : result.answer.rows)
+    for (const advise::TargetRow& each : told(result).rows)
       EXPECT_NEAR(std::log(each.predicted_seconds->mean / true_seconds(made, each.batch)), 0, 0.2)
           << critical << ", batch " << each.batch;
   }
@@ -94,7 +98,7 @@ TEST(TimeToTarget, RecommendsAsManyEpochsAsItsRunsNeeded) {
   TargetOptions options = asked(made);
   options.command = [](const trial::Setting&) { return "sweetspot train"; };
   Search search;
-  const advise::TimeToTarget answer = search.run(made, options).answer;
+  const advise::TimeToTarget answer = told(search.run(made, options));
   const double samples = std::ranges::max(answer.chosen()->samples());
   ASSERT_GT(samples, 10'000) << "more than one epoch";
   EXPECT_EQ(answer.command,
@@ -105,11 +109,11 @@ TEST(TimeToTarget, RecommendsAsManyEpochsAsItsRunsNeeded) {
 TEST(TimeToTarget, CostsAFractionOfTrainingThemAll) {
   const auto made = machine(law(300));
   TargetOptions options = asked(made);
-  const double raced = Search().run(made, options).answer.seconds_spent;
+  const double raced = told(Search().run(made, options)).seconds_spent;
   options.finalists.reset();
-  const TargetResult all = Search().run(made, options);
+  const study::Result all = Search().run(made, options);
   EXPECT_EQ(all.trials.size(), 27u);
-  EXPECT_LT(raced, all.answer.seconds_spent / 3);
+  EXPECT_LT(raced, told(all).seconds_spent / 3);
 }
 
 // The runs themselves replace the noise scale.
@@ -119,9 +123,9 @@ TEST(TimeToTarget, NeedsNoNoiseScale) {
   const auto made = machine(quiet);
   const TargetOptions options = asked(made);
   Search search;
-  const TargetResult result = search.run(made, options);
-  EXPECT_FALSE(result.answer.noise_batch);
-  EXPECT_LT(true_seconds(made, *result.answer.batch),
+  const study::Result result = search.run(made, options);
+  EXPECT_FALSE(told(result).noise_batch);
+  EXPECT_LT(true_seconds(made, *told(result).batch),
             1.15 * true_seconds(made, soonest(made, options)));
 }
 
@@ -130,14 +134,14 @@ TEST(TimeToTarget, OfUnequalSeedsHasAnInterval) {
   learning.seed_deviation = 0.1;
   Search search;
   const auto made = machine(learning);
-  const TargetResult result = search.run(made, asked(made));
-  const advise::TargetRow& row = *result.answer.chosen();
+  const study::Result result = search.run(made, asked(made));
+  const advise::TargetRow& row = *told(result).chosen();
   ASSERT_EQ(row.runs.size(), 3u);
   for (const advise::TargetRunTold& run : row.runs)
     EXPECT_NEAR(run.seconds / true_seconds(made, row.batch, run.seed), 1, 0.03);
   const core::Interval seconds = *measured_seconds(row);
   EXPECT_LT(seconds.low, seconds.mean);
-  EXPECT_WORDS(tests::without_numbers(sentence(result.answer)));
+  EXPECT_WORDS(tests::without_numbers(sentence(told(result))));
 }
 
 TEST(TimeToTarget, BeyondWhatTheModelReachesIsAnOutcome) {
@@ -145,13 +149,13 @@ TEST(TimeToTarget, BeyondWhatTheModelReachesIsAnOutcome) {
   learning.best_accuracy = 0.9876;
   Search search;
   const auto made = machine(learning);
-  const TargetResult result = search.run(made, asked(made));
-  EXPECT_EQ(result.status, TargetStatus::not_reached);
-  EXPECT_FALSE(result.answer.batch);
-  EXPECT_DOUBLE_EQ(result.answer.best.value(), 0.9876);
-  EXPECT_FALSE(result.answer.critical_batch) << "no run shows it";
-  EXPECT_EQ(result.answer.most_epochs, 20);
-  EXPECT_WORDS(result.message);
+  const study::Result result = search.run(made, asked(made));
+  EXPECT_EQ(result.answer.end, trial::End::not_reached);
+  EXPECT_FALSE(told(result).batch);
+  EXPECT_DOUBLE_EQ(told(result).best.value(), 0.9876);
+  EXPECT_FALSE(told(result).critical_batch) << "no run shows it";
+  EXPECT_EQ(told(result).most_epochs, 20);
+  EXPECT_WORDS(result.answer.message);
 }
 
 TEST(TimeToTarget, GoesOnWithoutABatchWhoseLearningRateDiverges) {
@@ -161,10 +165,10 @@ TEST(TimeToTarget, GoesOnWithoutABatchWhoseLearningRateDiverges) {
   TargetOptions options = asked(made);
   options.rule = convergence::LearningRateRule::linear;  // 0.001 at 100: 256 is too much
   Search search;
-  const TargetResult result = search.run(made, options);
-  ASSERT_EQ(result.status, TargetStatus::found);
-  EXPECT_EQ(result.answer.batch, 128);
-  const advise::TargetRow* failed = result.answer.row(4096);
+  const study::Result result = search.run(made, options);
+  ASSERT_EQ(result.answer.end, trial::End::found);
+  EXPECT_EQ(told(result).batch, 128);
+  const advise::TargetRow* failed = told(result).row(4096);
   ASSERT_TRUE(failed);
   EXPECT_WORDS(failed->failure);
 }
@@ -189,13 +193,13 @@ TEST(TimeToTarget, IsNotPredictedFromRunsThatFailed) {
   Search whole, with_failure;
   RefusedAt512 training(made);
   MemoryWriter writer(with_failure.kept);
-  const TargetResult result =
+  const study::Result result =
       reach_target(training, writer, options, with_failure.quiet, with_failure.stop);
-  EXPECT_FALSE(result.answer.row(512)->failure.empty());
+  EXPECT_FALSE(told(result).row(512)->failure.empty());
   options.candidates.erase(std::ranges::find(options.candidates, 512, &search::BatchSpeed::batch));
-  const TargetResult without = whole.run(made, options);
-  EXPECT_DOUBLE_EQ(result.answer.row(1024)->predicted_seconds->mean,
-                   without.answer.row(1024)->predicted_seconds->mean);
+  const study::Result without = whole.run(made, options);
+  EXPECT_DOUBLE_EQ(told(result).row(1024)->predicted_seconds->mean,
+                   told(without).row(1024)->predicted_seconds->mean);
 }
 
 TEST(TimeToTarget, OfAModelThatNeverTellsTheMetricIsSaidSo) {
@@ -203,28 +207,28 @@ TEST(TimeToTarget, OfAModelThatNeverTellsTheMetricIsSaidSo) {
   const auto made = machine(law(300));
   TargetOptions options = asked(made);
   options.target = {trial::Target::Metric::loss, 0.1};  // the fake has none
-  const TargetResult result = search.run(made, options);
-  EXPECT_EQ(result.status, TargetStatus::metric_missing);
+  const study::Result result = search.run(made, options);
+  EXPECT_EQ(result.answer.end, trial::End::metric_missing);
   EXPECT_EQ(result.trials.size(), 1u) << "one run shows it";
-  const advise::TargetRow& row = *result.answer.row(result.trials.front().setting.batch);
+  const advise::TargetRow& row = *told(result).row(result.trials.front().setting.batch);
   EXPECT_GT(row.runs.front().samples, 0);
   EXPECT_GT(row.runs.front().seconds, 0);
-  EXPECT_WORDS(result.message);
+  EXPECT_WORDS(result.answer.message);
 }
 
 TEST(TimeToTarget, IsKeptAndResumed) {
   Search search;
   const auto made = machine(law(300));
   const TargetOptions options = asked(made);
-  const TargetResult first = search.run(made, options);
-  const TargetResult again = search.run(made, options);
+  const study::Result first = search.run(made, options);
+  const study::Result again = search.run(made, options);
   EXPECT_EQ(again.trials.size(), first.trials.size());
   EXPECT_EQ(again.resumed, first.trials.size());
-  EXPECT_EQ(again.answer.batch, first.answer.batch);
-  const auto stored = advise::time_to_target_from_json(search.kept.study.answer);
+  EXPECT_EQ(told(again).batch, told(first).batch);
+  const auto stored = tests::stored<advise::TimeToTarget>(search.kept);
   ASSERT_TRUE(stored);
-  EXPECT_EQ(*stored, again.answer);
-  EXPECT_FALSE(advise::from_json(search.kept.study.answer)) << "it is no recommendation";
+  EXPECT_EQ(*stored, told(again));
+  EXPECT_FALSE(tests::stored<advise::Recommendation>(search.kept)) << "it is no recommendation";
 }
 
 // A first answer, then the reference: runs that were stopped are trained to the end.
@@ -232,15 +236,15 @@ TEST(TimeToTarget, GoesOnToTrainThemAll) {
   const auto made = machine(law(300));
   TargetOptions options = asked(made, 1024);
   Search search;
-  const TargetResult first = search.run(made, options);
+  const study::Result first = search.run(made, options);
   trial::Trial& slow = search.kept.study.trials[1];
   slow.stop_reason = trial::StopReason::max_steps;
   slow.evaluations.pop_back();
   options.finalists.reset();
-  const TargetResult all = search.run(made, options);
+  const study::Result all = search.run(made, options);
   EXPECT_EQ(all.resumed, first.trials.size());
   EXPECT_EQ(all.trials.size(), 22u) << "seven batches with three seeds, and one of them once more";
-  for (const advise::TargetRow& row : all.answer.rows) EXPECT_EQ(row.reached(), 3) << row.batch;
+  for (const advise::TargetRow& row : told(all).rows) EXPECT_EQ(row.reached(), 3) << row.batch;
 }
 
 TEST(TimeToTarget, OfEnergyCountsJoules) {
@@ -253,9 +257,9 @@ TEST(TimeToTarget, OfEnergyCountsJoules) {
     each.joules_per_sample = {joules, joules, joules};
   }
   Search search;
-  const TargetResult result = search.run(made, options);
-  EXPECT_LE(*result.answer.batch, 32);
-  EXPECT_WORDS(tests::without_numbers(sentence(result.answer)));
+  const study::Result result = search.run(made, options);
+  EXPECT_LE(*told(result).batch, 32);
+  EXPECT_WORDS(tests::without_numbers(sentence(told(result))));
 }
 
 }  // namespace

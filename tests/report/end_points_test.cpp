@@ -87,18 +87,25 @@ TEST(SharpMinima, AreJudgedByTheIntervalsOverSeeds) {
   EXPECT_EQ(paper::sharp_minima(cpu)[0].verdict, Verdict::not_tested) << "one seed of each";
 }
 
+Answer branches_answer() {
+  Answer answer;
+  answer.study = "7", answer.workload = "net on data";
+  advise::CriticalBatchAnswer& made = answer.critical_batch.emplace();
+  made.epochs = 1, made.samples = 15'360;
+  return answer;
+}
+
 TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
-  CriticalBatchAnswer answer;
-  answer.study = "7", answer.workload = "net on data", answer.epochs = 1;
-  answer.samples = 15'360;
-  answer.noise_scale = stats::Interval{400, 350, 460};
+  Answer answer = branches_answer();
+  advise::CriticalBatchAnswer& made = *answer.critical_batch;
+  made.noise_scale = stats::Interval{400, 350, 460};
   EXPECT_EQ(critical_batch_text(answer), "");
   EXPECT_TRUE(critical_batch_json(answer)["critical_batch"].is_null());
   std::vector<convergence::BranchLoss> branches;
   for (const std::uint64_t seed : {1, 2})
     for (const std::int64_t batch : {32, 64, 128})
       branches.push_back({batch, seed, batch == 128 ? 1.0 + 0.1 * static_cast<double>(seed) : 1.0});
-  answer.found = convergence::critical_batch(branches, 0.05);
+  made.set_found(convergence::critical_batch(branches, 0.05));
   EXPECT_WORDS(critical_batch_text(answer));
   const auto json = critical_batch_json(answer);
   EXPECT_EQ(json.begin().key(), "schema_version");
@@ -107,17 +114,16 @@ TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
 }
 
 TEST(CriticalBatchAnswer, OfTheSmallestOrTheLargestBatchIsSaidToBeABound) {
-  CriticalBatchAnswer answer;
-  answer.study = "7", answer.workload = "net on data", answer.epochs = 1, answer.samples = 15'360;
-  const auto found = [&](double rise, std::size_t width) {
+  const auto found = [](double rise, std::size_t width) {
+    Answer answer = branches_answer();
     std::vector<convergence::BranchLoss> branches;
     for (const std::uint64_t seed : {1, 2, 3})
       for (const std::int64_t batch : {32, 64, 4096})
         branches.push_back({batch, seed, 0.02 * std::pow(static_cast<double>(batch) / 32, rise)});
-    answer.found = convergence::critical_batch(branches, 0.05);
+    answer.critical_batch->set_found(convergence::critical_batch(branches, 0.05));
     std::istringstream lines(critical_batch_text(answer));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width);
-    return critical_batch_sentence(answer);
+    return sentence(*answer.critical_batch, answer.workload);
   };
   EXPECT_WORDS(found(0.5, 80));
   EXPECT_WORDS(found(0, 80));

@@ -56,7 +56,7 @@ TEST(Screen, FitsAnyWidth) {
   for (std::int64_t i = 1; i <= 40; ++i) many.push_back(37 * i);
   advise::Facts facts;
   facts.limits.previous = 5;
-  facts.cut_short = advise::CutShort::budget, facts.budget_seconds = 20;
+  facts.cut_short = trial::End::budget, facts.budget_seconds = 20;
   facts.notes = {"a note of " + std::string(300, 'x') + " letters", "and one of several words"};
   facts.worker_search = advise::WorkerSearch{3, {{37, 1, 1000}, {37, 2, 2000}, {37, 4, 2010}}};
   for (const bool given : {false, true})
@@ -131,9 +131,9 @@ TEST(Screen, OffersMoreCertaintyOnlyWhereThereIsSome) {
   options.more_certain = "--budget 2m";
   const auto offered = [&] { return line_with(screen(answer, options), "--budget 2m") != ""; };
   EXPECT_TRUE(offered());
-  answer.recommendation->cut_short = advise::CutShort::stopped;
+  answer.recommendation->cut_short = trial::End::stopped;
   EXPECT_FALSE(offered());
-  answer.recommendation->cut_short = advise::CutShort::no;
+  answer.recommendation->cut_short = std::nullopt;
   answer.recommendation->regret = 0.001;
   EXPECT_FALSE(offered());
   answer.recommendation->regret = 0.1;

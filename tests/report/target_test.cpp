@@ -75,7 +75,7 @@ TEST(TargetAnswer, OfAProgramThatEndedNamesNoBudget) {
   lost.batch.reset();
   lost.best = 0.981, lost.best_batch = 256;
   EXPECT_WORDS(sentence(lost));
-  lost.cut_short = advise::CutShort::budget;
+  lost.cut_short = trial::End::budget;
   EXPECT_WORDS(sentence(lost));
 }
 
@@ -155,10 +155,10 @@ TEST(TargetAnswer, SaysWhereTheLearningRateStopsFollowing) {
 
 TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {
   trial::Study study;
-  study.id = 3, study.state = trial::StudyState::finished;
+  study.id = 3, study.end = trial::End::found;
   study.study_key.workload = "tune paper-cnn on mnist to 99%";
   study.study_key.json = R"({"terms":{"kind":"tune"}})";
-  study.answer = advise::to_json(answer());
+  study.answer = advise::to_json({answer()});
   const Answer stored = answer_of(study);
   EXPECT_EQ(stored.to_target, answer());
   EXPECT_EQ(stored.status, "found");
@@ -171,19 +171,19 @@ TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {
 }
 
 TEST(TargetAnswer, OfAnybodysTextIsNone) {
-  nlohmann::ordered_json whole = nlohmann::ordered_json::parse(advise::to_json(answer()));
-  for (const auto& [key, value] : whole.items()) {
+  nlohmann::ordered_json whole = nlohmann::ordered_json::parse(advise::to_json({answer()}));
+  for (const auto& [key, value] : whole["content"].items()) {
     auto other = whole;
-    other[key] = nlohmann::ordered_json::array({-1, "x"});
-    const auto read = advise::time_to_target_from_json(other.dump());
+    other["content"][key] = nlohmann::ordered_json::array({-1, "x"});
+    const auto read = advise::answer_from_json(other.dump());
     if (read) {
-      EXPECT_EQ(read->rows.size(), 5u) << key;  // derived: not read back
+      EXPECT_EQ(read->get<advise::TimeToTarget>()->rows.size(), 5u) << key;  // derived: not read
     }
   }
-  whole["batch"] = 77;  // of which there is no row
-  EXPECT_FALSE(advise::time_to_target_from_json(whole.dump()));
-  EXPECT_FALSE(advise::time_to_target_from_json("{}"));
-  EXPECT_FALSE(advise::time_to_target_from_json("nothing"));
+  whole["content"]["batch"] = 77;  // of which there is no row
+  EXPECT_FALSE(advise::answer_from_json(whole.dump()));
+  EXPECT_FALSE(advise::answer_from_json(R"({"kind": "time_to_target", "content": {}})"));
+  EXPECT_FALSE(advise::answer_from_json(R"({"kind": "another"})"));
 }
 
 }  // namespace

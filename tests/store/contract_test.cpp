@@ -15,7 +15,7 @@ namespace sweetspot::tests {
 namespace {
 
 using testing::ElementsAre;
-using trial::StudyState;
+using trial::End;
 
 std::vector<std::int64_t> batches(const trial::Study& study) {
   std::vector<std::int64_t> found;
@@ -53,9 +53,9 @@ TEST_P(StoreContract, WhatIsBeingRunIsSaidUntilItIsSavedOrTheRunEnds) {
   add(*writer, full_trial());
   EXPECT_FALSE(running());
   writer->set_running(512);
-  writer->set_state(StudyState::stopped);
+  writer->set_end(End::stopped);
   EXPECT_FALSE(running());
-  writer->set_state(StudyState::running);
+  writer->set_end(End::running);
   writer->set_running(1024);
   writer.reset();  // killed: it sets no state
   EXPECT_FALSE(running());
@@ -213,7 +213,7 @@ TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
   }
   const auto writer = store->open_study(study_key(), environment("sweetspot 0.2.0"), false);
   EXPECT_EQ(writer->study().id, id);
-  EXPECT_EQ(writer->study().state, StudyState::running);
+  EXPECT_EQ(writer->study().end, End::running);
   EXPECT_THAT(batches(writer->study()), ElementsAre(8, 16));
   EXPECT_EQ(store->study(id)->environment.program, "sweetspot 0.2.0");
 }
@@ -257,23 +257,23 @@ TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawStepsAndTraces) {
 
 TEST_P(StoreContract, StatesAreKept) {
   const auto store = open();
-  const auto state = [&] { return store->studies().at(0).state; };
+  const auto state = [&] { return store->studies().at(0).end; };
   auto writer = store->open_study(study_key(), environment(), false);
-  EXPECT_EQ(state(), StudyState::running);
-  writer->set_state(StudyState::finished);
+  EXPECT_EQ(state(), End::running);
+  writer->set_end(End::finished);
   writer.reset();
-  EXPECT_EQ(state(), StudyState::finished);
+  EXPECT_EQ(state(), End::finished);
   writer = store->open_study(study_key(), environment(), false);
-  EXPECT_EQ(state(), StudyState::running);
-  writer->set_state(StudyState::stopped);
-  EXPECT_EQ(writer->study().state, StudyState::stopped);
-  EXPECT_EQ(state(), StudyState::stopped);
+  EXPECT_EQ(state(), End::running);
+  writer->set_end(End::stopped);
+  EXPECT_EQ(writer->study().end, End::stopped);
+  EXPECT_EQ(state(), End::stopped);
 }
 
 TEST_P(StoreContract, AStudyWhoseWriterEndedWithoutAWordIsNotRunning) {
   const auto store = open();
   store->open_study(study_key(), environment(), false).reset();
-  EXPECT_EQ(store->studies().at(0).state, StudyState::stopped);
+  EXPECT_EQ(store->studies().at(0).end, End::stopped);
 }
 
 TEST_P(StoreContract, ASecondWriterIsRefusedWithThePid) {
@@ -361,7 +361,7 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   writer->set_answer("{}");
   expect_heard(*follower, "its answer");
   EXPECT_EQ(open()->studies().at(0).answer, "{}");
-  writer->set_state(StudyState::stopped);
+  writer->set_end(End::stopped);
   expect_heard(*follower, "its state");
   open()->studies();
   EXPECT_FALSE(follower->changed()) << "a reader";
@@ -371,7 +371,7 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   expect_heard(*follower, "a study that goes on");
   writer.reset();  // silently, like a killed process
   expect_heard(*follower, "a writer that went");
-  EXPECT_EQ(store->study(id)->state, StudyState::stopped);
+  EXPECT_EQ(store->study(id)->end, End::stopped);
   store->remove(id);
   expect_heard(*follower, "a study that was deleted");
 }

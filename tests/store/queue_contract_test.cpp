@@ -15,7 +15,7 @@ namespace sweetspot::tests {
 namespace {
 
 using store::Attempt;
-using trial::StudyState;
+using trial::End;
 
 // Considers every other process lost immediately.
 constexpr store::QueueTerms impatient{core::Seconds(-1000), 3};
@@ -179,9 +179,9 @@ TEST_P(QueueContract, AWriterAndAQueueExcludeEachOther) {
   EXPECT_THROW(open()->open_study(study_key(), environment(), false), core::MachineError);
   EXPECT_THROW(open()->remove(id), core::MachineError);
   one.reset();
-  EXPECT_EQ(open()->studies().at(0).state, StudyState::running) << "the other one goes on";
+  EXPECT_EQ(open()->studies().at(0).end, End::running) << "the other one goes on";
   two.reset();
-  EXPECT_EQ(open()->studies().at(0).state, StudyState::stopped);
+  EXPECT_EQ(open()->studies().at(0).end, End::stopped);
   const auto writer = open()->open_study(study_key(), environment(), false);
   EXPECT_EQ(writer->study().id, id);
   EXPECT_THROW(join(open()), core::MachineError);

@@ -61,7 +61,7 @@ TEST(PostgresBinary, EightWorkersShareOneSweep) {
   const auto store = store::open_store(url);
   const auto studies = store->studies();
   ASSERT_EQ(studies.size(), 1u);
-  EXPECT_EQ(studies[0].state, trial::StudyState::finished);
+  EXPECT_EQ(studies[0].end, trial::End::finished);
   ASSERT_EQ(studies[0].trials.size(), 64u);
   std::set<std::int64_t> batches;
   for (const trial::Trial& trial : studies[0].trials) batches.insert(trial.setting.batch);

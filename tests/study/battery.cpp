@@ -82,7 +82,7 @@ Verdict tune_for(const StudyKey& study_key) {
   Observer nobody;
   const std::atomic<int> stop{0};
   const tuning::TuneResult result = tune(workload, writer, options, nobody, stop);
-  verdict.recommendation = result.recommendation;
+  if (result.recommendation()) verdict.recommendation = *result.recommendation();
   verdict.seconds = workload.seconds_passed();
   for (const trial::Trial& trial : result.trials) {
     verdict.above_cap |= !fits(study_key, trial.setting.batch);

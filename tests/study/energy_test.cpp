@@ -128,18 +128,18 @@ struct EnergyTune : testing::Test {
 TEST_F(EnergyTune, TheLeastEnergyWithinWhatItMayCostInTime) {
   for_energy(0.2);
   const tuning::TuneResult result = run();
-  ASSERT_EQ(result.status, advise::Status::found) << result.message;
-  const advise::Recommendation& made = *result.recommendation;
+  ASSERT_EQ(result.answer.end, trial::End::found) << result.answer.message;
+  const advise::Recommendation& made = *result.recommendation();
   EXPECT_EQ(made.batch, 1024);
   const double expected = 0.8 * 700 * Device::step_seconds(made.setting, 700) / 1024;
   EXPECT_NEAR(made.joules_per_sample.value(), expected, 0.02 * expected);
   EXPECT_GT(made.best_joules_per_sample.value(), *made.joules_per_sample);
   EXPECT_EQ(made.objective, search::Objective::energy);
   EXPECT_THAT(made.reasons, testing::Contains(advise::Reason::energy));
-  EXPECT_EQ(advise::from_json(kept.study.answer), made);
+  EXPECT_EQ(tests::stored<advise::Recommendation>(kept), made);
   // The same question again is answered without a step.
   const double before = device.seconds;
-  EXPECT_EQ(run().recommendation->batch, 1024);
+  EXPECT_EQ(run().recommendation()->batch, 1024);
   EXPECT_EQ(device.seconds, before);
 }
 
@@ -147,8 +147,8 @@ TEST_F(EnergyTune, TheLeastEnergyWithinWhatItMayCostInTime) {
 // answer need not wait for it.
 TEST_F(EnergyTune, EnergyIsReadWhateverIsAskedFor) {
   const tuning::TuneResult result = run();
-  ASSERT_EQ(result.status, advise::Status::found) << result.message;
-  const advise::Recommendation& made = *result.recommendation;
+  ASSERT_EQ(result.answer.end, trial::End::found) << result.answer.message;
+  const advise::Recommendation& made = *result.recommendation();
   std::size_t read = 0;
   for (const advise::BatchRow& row : made.rows) {
     if (row.batch == made.batch) {
@@ -168,8 +168,8 @@ TEST_F(EnergyTune, EnergyIsReadWhateverIsAskedFor) {
 TEST_F(EnergyTune, WithoutTimeToSpareItIsFaster) {
   for_energy(0.05);
   const tuning::TuneResult result = run();
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_GT(result.recommendation->batch, 1024);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_GT(result.recommendation()->batch, 1024);
 }
 
 // A tenth of the speed saves two thirds of the energy.
@@ -177,8 +177,8 @@ TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
   for_energy(0.25);
   at_limits({700, 500, 250});
   const tuning::TuneResult result = run();
-  ASSERT_EQ(result.status, advise::Status::found) << result.message;
-  const advise::Recommendation& made = *result.recommendation;
+  ASSERT_EQ(result.answer.end, trial::End::found) << result.answer.message;
+  const advise::Recommendation& made = *result.recommendation();
   EXPECT_EQ(made.setting.configuration.power_limit_watts, 250);
   ASSERT_EQ(made.variants.size(), 3u);
   EXPECT_THAT(limiter.asked, ElementsAre(700, 500, 250));
@@ -187,16 +187,16 @@ TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
   const advise::Fastest best = fastest(made);
   ASSERT_TRUE(best.variant);
   EXPECT_EQ(best.variant->power_limit_watts, 700);
-  EXPECT_EQ(advise::from_json(kept.study.answer), made);
+  EXPECT_EQ(tests::stored<advise::Recommendation>(kept), made);
 }
 
 TEST_F(EnergyTune, ALimitThatCostsMoreTimeThanAllowedIsNotTheAnswer) {
   for_energy(0.06);
   at_limits({700, 500, 250});  // 3% and 10% slower
   const tuning::TuneResult result = run();
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_NE(result.recommendation->setting.configuration.power_limit_watts, 250);
-  EXPECT_GE(result.recommendation->throughput_share, 0.93);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_NE(result.recommendation()->setting.configuration.power_limit_watts, 250);
+  EXPECT_GE(result.recommendation()->throughput_share, 0.93);
 }
 
 TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
@@ -204,8 +204,8 @@ TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
   at_limits({700, 250});
   limiter.meddled = 250;
   const tuning::TuneResult result = run();
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.configuration.power_limit_watts, 700);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_EQ(result.recommendation()->setting.configuration.power_limit_watts, 700);
   for (const trial::Trial& trial : result.trials)
     if (trial.setting.configuration.power_limit_watts == 250) {
       EXPECT_EQ(trial.outcome, trial::Outcome::refused);
@@ -217,8 +217,8 @@ TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
 TEST_F(EnergyTune, EndsWithTheFirstTrialWhereNoEnergyIsTold) {
   for_energy(0.1);
   const tuning::TuneResult result = run(false);
-  EXPECT_EQ(result.status, advise::Status::energy_unknown);
-  EXPECT_WORDS(result.message);
+  EXPECT_EQ(result.answer.end, trial::End::energy_unknown);
+  EXPECT_WORDS(result.answer.message);
   EXPECT_EQ(result.trials.size(), 1u);
   EXPECT_EQ(kept.study.trials.size(), 1u);
 }
@@ -231,8 +231,8 @@ TEST_F(EnergyTune, OfSeveralPrecisionsTheFasterIsTheAnswer) {
   for (const bool takes_turns : {true, false}) {
     kept = {};
     const tuning::TuneResult result = run(takes_turns);
-    ASSERT_TRUE(result.recommendation);
-    const advise::Recommendation& made = *result.recommendation;
+    ASSERT_TRUE(result.recommendation());
+    const advise::Recommendation& made = *result.recommendation();
     EXPECT_EQ(made.setting.configuration.precision, "bf16");
     ASSERT_EQ(made.variants.size(), 2u);
     EXPECT_NEAR(made.variants[1].samples_per_second / made.variants[0].samples_per_second, 2, 0.2);
@@ -249,13 +249,13 @@ TEST_F(EnergyTune, StoppedAfterTheFirstLimitItAnswersWithThat) {
   at_limits({700, 250});
   options.loop.budget = core::Seconds(3);
   const tuning::TuneResult result = run();
-  EXPECT_EQ(result.status, advise::Status::budget);
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.configuration.power_limit_watts, 700);
+  EXPECT_EQ(result.answer.end, trial::End::budget);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_EQ(result.recommendation()->setting.configuration.power_limit_watts, 700);
   options.loop.budget.reset();
   const tuning::TuneResult resumed = run();
-  EXPECT_EQ(resumed.status, advise::Status::found);
-  EXPECT_EQ(resumed.recommendation->setting.configuration.power_limit_watts, 250);
+  EXPECT_EQ(resumed.answer.end, trial::End::found);
+  EXPECT_EQ(resumed.recommendation()->setting.configuration.power_limit_watts, 250);
 }
 
 TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
@@ -271,7 +271,7 @@ TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
   grid.loop.now = [this] { return core::Seconds(device.seconds); };
   OnDevice workload(device, true);
   MemoryWriter writer(kept);
-  const sweep::SweepResult result = sweep::sweep(workload, writer, grid, quiet, stop);
+  const Result result = sweep::sweep(workload, writer, grid, quiet, stop);
   ASSERT_EQ(result.trials.size(), 4u);
   EXPECT_THAT(limiter.asked, ElementsAre(300, 700));
   for (const trial::Trial& trial : result.trials) {

@@ -20,7 +20,7 @@ struct Came {
 };
 
 struct Ran {
-  advise::CutShort end;
+  std::optional<trial::End> end;
   std::vector<trial::Trial> kept;
 };
 
@@ -95,17 +95,17 @@ TEST(Loop, WhatIsRunAgainIsNoFirstLook) {
 
 TEST(Loop, WhatWasMeasuredBeforeTheBudgetsEndIsKept) {
   const Ran ran = past_the_budget({});
-  EXPECT_EQ(ran.end, advise::CutShort::budget);
+  EXPECT_EQ(ran.end, trial::End::budget);
   ASSERT_EQ(ran.kept.size(), 1u);
   EXPECT_EQ(ran.kept.front().stop_reason, StopReason::time_limit);
 }
 
 TEST(Loop, ATrialThatTheBudgetEndedTooSoonIsNone) {
   const Ran ran = past_the_budget({.outcome = Outcome::cancelled, .stop_reason = {}});
-  EXPECT_EQ(ran.end, advise::CutShort::budget);
+  EXPECT_EQ(ran.end, trial::End::budget);
   EXPECT_TRUE(ran.kept.empty());
   EXPECT_EQ(past_the_budget({.outcome = Outcome::cancelled, .stop_reason = {}}, 2).end,
-            advise::CutShort::stopped);
+            trial::End::stopped);
 }
 
 TEST(Loop, AVerdictCountsHoweverLateItComes) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 
+#include "advise/answer.h"
 #include "core/error.h"
 #include "store/store.h"
 
@@ -12,6 +13,14 @@ struct Kept {
   std::size_t room = 1000;
   int saves = 0;
 };
+
+// What is stored as the answer, if it is of that kind.
+template <class T>
+std::optional<T> stored(const Kept& kept) {
+  const advise::Answer answer = advise::answer_of(kept.study);
+  const T* made = answer.get<T>();
+  return made ? std::optional(*made) : std::nullopt;
+}
 
 class MemoryWriter : public store::Writer {
  public:
@@ -38,7 +47,7 @@ class MemoryWriter : public store::Writer {
     kept = trial, kept.raw = std::move(raw);
   }
   void set_answer(const std::string& answer) override { kept_.study.answer = answer; }
-  void set_state(trial::StudyState state) override { kept_.study.state = state; }
+  void set_end(trial::End end) override { kept_.study.end = end; }
   void set_running(std::int64_t batch) override { kept_.study.running = {batch, 0}; }
 
  private:

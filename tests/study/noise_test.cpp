@@ -68,23 +68,23 @@ struct NoiseOfAStudy : testing::Test {
 
 TEST_F(NoiseOfAStudy, IsMeasuredOnceStoredAndSaid) {
   const tuning::TuneResult result = run();
-  ASSERT_TRUE(result.recommendation);
+  ASSERT_TRUE(result.recommendation());
   EXPECT_EQ(workload.asked, 1);
   EXPECT_EQ(workload.taught.batch, 100);
   EXPECT_EQ(workload.taught.learning_rate, 0.001);
-  EXPECT_EQ(result.recommendation->batch, 2048) << "the batch is as without";
-  EXPECT_NEAR(advise::times_noise_scale(*result.recommendation).value(), 20, 0.5);
-  EXPECT_EQ(advise::from_json(kept.study.answer), result.recommendation);
+  EXPECT_EQ(result.recommendation()->batch, 2048) << "the batch is as without";
+  EXPECT_NEAR(advise::times_noise_scale(*result.recommendation()).value(), 20, 0.5);
+  EXPECT_EQ(tests::stored<advise::Recommendation>(kept), *result.recommendation());
   const tuning::TuneResult again = run();
   EXPECT_EQ(workload.asked, 1);
-  EXPECT_EQ(again.recommendation->noise, result.recommendation->noise);
+  EXPECT_EQ(again.recommendation()->noise, result.recommendation()->noise);
 }
 
 TEST_F(NoiseOfAStudy, DecidesTheLearningRateOfTheCommandOnly) {
   const tuning::TuneResult result = run();
-  const double rate = result.recommendation->setting.learning_rate;
+  const double rate = result.recommendation()->setting.learning_rate;
   EXPECT_LT(rate, 0.001);  // far beyond the noise scale Adam's falls
-  EXPECT_EQ(result.recommendation->command, "train --lr " + std::to_string(rate));
+  EXPECT_EQ(result.recommendation()->command, "train --lr " + std::to_string(rate));
   for (const trial::Trial& trial : result.trials)
     EXPECT_EQ(trial.setting.learning_rate, trial::Setting().learning_rate);
 }
@@ -92,17 +92,18 @@ TEST_F(NoiseOfAStudy, DecidesTheLearningRateOfTheCommandOnly) {
 TEST_F(NoiseOfAStudy, ThatCannotBeMeasuredLeavesTheAnswer) {
   workload.fails = true;
   const tuning::TuneResult result = run();
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_FALSE(result.recommendation->noise);
-  EXPECT_EQ(result.recommendation->learning_rate->rule, convergence::LearningRateRule::square_root);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_FALSE(result.recommendation()->noise);
+  EXPECT_EQ(result.recommendation()->learning_rate->rule,
+            convergence::LearningRateRule::square_root);
 }
 
 TEST_F(NoiseOfAStudy, RatesAreTriedAtHalfAndTwiceWhenAsked) {
   options.check_rate = true;
   const tuning::TuneResult result = run();
-  const double by_rule = result.recommendation->learning_rate->by_rule;
+  const double by_rule = result.recommendation()->learning_rate->by_rule;
   EXPECT_THAT(workload.rates, testing::ElementsAre(by_rule / 2, by_rule, 2 * by_rule));
-  EXPECT_EQ(result.recommendation->setting.learning_rate, by_rule / 2);
+  EXPECT_EQ(result.recommendation()->setting.learning_rate, by_rule / 2);
 }
 
 // It was asked for, so the answer says that it is missing, and why.
@@ -113,13 +114,13 @@ TEST_F(NoiseOfAStudy, SaysThatRatesWereNotTriedWithinTheBudget) {
   options.loop.budget = core::Seconds(100);
   workload.on_rate = [&] { seconds += workload.rates.size() == 2 ? 100 : 1; };
   const tuning::TuneResult half = run();
-  ASSERT_TRUE(half.recommendation);
+  ASSERT_TRUE(half.recommendation());
   EXPECT_EQ(workload.rates.size(), 2u);
-  EXPECT_TRUE(half.recommendation->learning_rate->tried.empty());
+  EXPECT_TRUE(half.recommendation()->learning_rate->tried.empty());
   const auto says = [](const tuning::TuneResult& result, const std::string& why) {
-    EXPECT_THAT(result.recommendation->notes,
+    EXPECT_THAT(result.recommendation()->notes,
                 testing::Contains("--lr-check did not run to its end: " + why));
-    EXPECT_THAT(result.recommendation->reasons, testing::Contains(Reason::note));
+    EXPECT_THAT(result.recommendation()->reasons, testing::Contains(Reason::note));
   };
   says(half, "the budget was spent; use a larger --budget");
   workload.on_rate = [] { throw core::MachineError("no memory for that"); };

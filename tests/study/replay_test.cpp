@@ -52,8 +52,8 @@ Replayed replay(const Recording& recording) {
     Observer nobody;
     const std::atomic<int> stop{0};
     const tuning::TuneResult result = tune(workload, writer, options, nobody, stop);
-    if (!result.recommendation) continue;
-    const advise::Recommendation& made = *result.recommendation;
+    if (!result.recommendation()) continue;
+    const advise::Recommendation& made = *result.recommendation();
     replayed.answers.push_back(made.batch);
     replayed.regrets.push_back(1 - recording.true_speed(static_cast<double>(made.batch)) /
                                        recording.true_best());

@@ -83,13 +83,13 @@ std::int32_t last_round(const std::vector<trial::Trial>& trials) {
 
 // The true throughput of the recommended batch, relative to the largest.
 double true_share(const tuning::TuneResult& result, std::int64_t of = largest) {
-  return workload::fake::samples_per_second(machine(), result.recommendation->batch) /
+  return workload::fake::samples_per_second(machine(), result.recommendation()->batch) /
          workload::fake::samples_per_second(machine(), of);
 }
 
 void expect_stored(const Study& study, const tuning::TuneResult& result) {
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(advise::from_json(study.kept.study.answer), result.recommendation);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_EQ(tests::stored<advise::Recommendation>(study.kept), *result.recommendation());
   EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
 }
 
@@ -97,12 +97,12 @@ TEST(Tune, FindsTheKneeAndKeepsTrialsAndAnswer) {
   for (const auto& made : {machine(), program()}) {
     Study study;
     const tuning::TuneResult result = study.run(asked(), made);
-    EXPECT_EQ(result.status, advise::Status::found);
+    EXPECT_EQ(result.answer.end, trial::End::found);
     expect_stored(study, result);
-    EXPECT_EQ(result.recommendation->batch, right_answer);
-    EXPECT_LE(result.recommendation->knee_low, true_knee);
-    EXPECT_GE(result.recommendation->knee_high, true_knee);
-    EXPECT_EQ(study.kept.study.state, trial::StudyState::finished);
+    EXPECT_EQ(result.recommendation()->batch, right_answer);
+    EXPECT_LE(result.recommendation()->knee_low, true_knee);
+    EXPECT_GE(result.recommendation()->knee_high, true_knee);
+    EXPECT_EQ(study.kept.study.end, trial::End::found);
   }
 }
 
@@ -111,7 +111,7 @@ TEST(Tune, WhatTakesTurnsHasRoundsAndOneTrialOfEachBatch) {
   const tuning::TuneResult result = study.run(asked());
   const auto rounds = rounds_by_batch(result.trials);
   EXPECT_EQ(rounds.size(), result.trials.size());
-  EXPECT_GE(rounds.at(result.recommendation->batch).size(), experiment::least_rounds);
+  EXPECT_GE(rounds.at(result.recommendation()->batch).size(), experiment::least_rounds);
   for (const auto& [batch, list] : rounds)
     EXPECT_TRUE(std::ranges::adjacent_find(list, std::greater_equal()) == list.end()) << batch;
   EXPECT_GT(study.kept.saves, 1) << "while it grows";
@@ -135,7 +135,7 @@ TEST(Tune, AProgramHasRunsInTwoPasses) {
   Study study;
   const tuning::TuneResult result = study.run(asked(), program());
   EXPECT_TRUE(rounds_by_batch(result.trials).empty());
-  const std::int64_t answer = result.recommendation->batch;
+  const std::int64_t answer = result.recommendation()->batch;
   EXPECT_EQ(std::ranges::count(result.trials, answer,
                                [](const trial::Trial& trial) { return trial.setting.batch; }),
             2);
@@ -147,17 +147,17 @@ TEST(Tune, AnAnswerThatLastsIsConfirmedOnce) {
     tuning::TuneOptions options = asked();
     options.confirm = tuning::Confirm{2000};
     const tuning::TuneResult result = study.run(options, made);
-    EXPECT_EQ(result.status, advise::Status::found);
+    EXPECT_EQ(result.answer.end, trial::End::found);
     expect_stored(study, result);
-    EXPECT_EQ(result.recommendation->batch, right_answer);
-    ASSERT_TRUE(result.recommendation->confirmation);
-    EXPECT_TRUE(result.recommendation->confirmation->confirmed);
-    EXPECT_EQ(result.recommendation->confirmation->asked, "2,000 steps");
-    EXPECT_EQ(result.recommendation->confirmation->steps, 2000);
-    EXPECT_THAT(result.recommendation->reasons, Contains(Reason::confirmation));
+    EXPECT_EQ(result.recommendation()->batch, right_answer);
+    ASSERT_TRUE(result.recommendation()->confirmation);
+    EXPECT_TRUE(result.recommendation()->confirmation->confirmed);
+    EXPECT_EQ(result.recommendation()->confirmation->asked, "2,000 steps");
+    EXPECT_EQ(result.recommendation()->confirmation->steps, 2000);
+    EXPECT_THAT(result.recommendation()->reasons, Contains(Reason::confirmation));
     const tuning::TuneResult again = study.run(options, made);
     EXPECT_EQ(again.trials.size(), result.trials.size());
-    EXPECT_EQ(again.recommendation->confirmation, result.recommendation->confirmation);
+    EXPECT_EQ(again.recommendation()->confirmation, result.recommendation()->confirmation);
   }
 }
 
@@ -166,8 +166,8 @@ TEST(Tune, AnEpochIsAllSamplesOfANativeModel) {
   tuning::TuneOptions options = asked();
   options.confirm.emplace();
   const tuning::TuneResult result = study.run(options, program());
-  EXPECT_GE(result.recommendation->confirmation->steps, largest / right_answer + 1);
-  EXPECT_EQ(result.recommendation->confirmation->asked, "an epoch");
+  EXPECT_GE(result.recommendation()->confirmation->steps, largest / right_answer + 1);
+  EXPECT_EQ(result.recommendation()->confirmation->asked, "an epoch");
 }
 
 // It ran as many updates as the epoch has micro-batches.
@@ -180,8 +180,8 @@ TEST(Tune, AnEpochOfAGivenBatchHasAsManyUpdates) {
   workload::fake::Options made = machine();
   made.samples = 1 << 20;  // 256 updates, and one more
   const tuning::TuneResult result = study.run(options, made);
-  ASSERT_GT(result.recommendation->setting.accumulation, 1);
-  EXPECT_EQ(result.recommendation->confirmation->steps, 257);
+  ASSERT_GT(result.recommendation()->setting.accumulation, 1);
+  EXPECT_EQ(result.recommendation()->confirmation->steps, 257);
 }
 
 // Its larger batches leave no memory for an evaluation.
@@ -204,11 +204,11 @@ TEST(Tune, AnEpochEndsWithTheModelsEvaluation) {
   options.confirm.emplace();
   EvaluatedWorkload workload(program());
   const tuning::TuneResult result = study.run(options, workload);
-  EXPECT_EQ(result.recommendation->batch, 1024);
-  ASSERT_TRUE(result.recommendation->confirmation);
-  EXPECT_TRUE(result.recommendation->confirmation->confirmed);
-  EXPECT_EQ(result.recommendation->confirmation->larger, right_answer);
-  EXPECT_GE(result.recommendation->confirmation->memory, 12345678u);
+  EXPECT_EQ(result.recommendation()->batch, 1024);
+  ASSERT_TRUE(result.recommendation()->confirmation);
+  EXPECT_TRUE(result.recommendation()->confirmation->confirmed);
+  EXPECT_EQ(result.recommendation()->confirmation->larger, right_answer);
+  EXPECT_GE(result.recommendation()->confirmation->memory, 12345678u);
   EXPECT_THAT(workload.evaluated, testing::ElementsAre(right_answer, 1024));
 }
 
@@ -217,7 +217,7 @@ TEST(Tune, StepsAreConfirmedWithoutAnEvaluation) {
   tuning::TuneOptions options = asked();
   options.confirm = tuning::Confirm{200};
   EvaluatedWorkload workload(program());
-  EXPECT_TRUE(study.run(options, workload).recommendation->confirmation->confirmed);
+  EXPECT_TRUE(study.run(options, workload).recommendation()->confirmation->confirmed);
   EXPECT_THAT(workload.evaluated, testing::IsEmpty());
 }
 
@@ -228,12 +228,12 @@ TEST(Tune, WhatDoesNotLastIsSteppedDownFrom) {
   tuning::TuneOptions options = asked();
   options.confirm = tuning::Confirm{1500};
   const tuning::TuneResult result = study.run(options, made);
-  EXPECT_EQ(result.recommendation->batch, 1024);
-  ASSERT_TRUE(result.recommendation->confirmation);
-  EXPECT_TRUE(result.recommendation->confirmation->confirmed);
-  EXPECT_EQ(result.recommendation->confirmation->larger, right_answer);
-  EXPECT_EQ(result.recommendation->confirmation->steps, 1500);
-  EXPECT_WORDS(words(Reason::confirmation, *result.recommendation));
+  EXPECT_EQ(result.recommendation()->batch, 1024);
+  ASSERT_TRUE(result.recommendation()->confirmation);
+  EXPECT_TRUE(result.recommendation()->confirmation->confirmed);
+  EXPECT_EQ(result.recommendation()->confirmation->larger, right_answer);
+  EXPECT_EQ(result.recommendation()->confirmation->steps, 1500);
+  EXPECT_WORDS(words(Reason::confirmation, *result.recommendation()));
 }
 
 TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
@@ -245,12 +245,12 @@ TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
     if (step == 1000) study.stop = 2;
   });
   const tuning::TuneResult result = study.run(options, workload);
-  EXPECT_EQ(result.status, advise::Status::stopped);
+  EXPECT_EQ(result.answer.end, trial::End::stopped);
   expect_stored(study, result);
-  EXPECT_EQ(result.recommendation->batch, before.recommendation->batch);
+  EXPECT_EQ(result.recommendation()->batch, before.recommendation()->batch);
   EXPECT_EQ(result.trials.size(), before.trials.size());
-  EXPECT_FALSE(result.recommendation->confirmation->confirmed);
-  EXPECT_WORDS(tests::without_numbers(sentence(*result.recommendation)));
+  EXPECT_FALSE(result.recommendation()->confirmation->confirmed);
+  EXPECT_WORDS(tests::without_numbers(sentence(*result.recommendation())));
 }
 
 TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
@@ -261,10 +261,10 @@ TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
     HookedWorkload again(made, {});
     const tuning::TuneResult second = study.run(asked(), again);
     EXPECT_EQ(again.steps(), 0);
-    EXPECT_EQ(second.status, advise::Status::found);
+    EXPECT_EQ(second.answer.end, trial::End::found);
     EXPECT_EQ(second.resumed, first.trials.size());
     EXPECT_EQ(second.trials.size(), first.trials.size());
-    EXPECT_EQ(second.recommendation, first.recommendation);
+    EXPECT_EQ(second.recommendation(), first.recommendation());
     EXPECT_EQ(study.kept.study.answer, answer);
   }
 }
@@ -327,7 +327,7 @@ TEST(Tune, AStarvedMachineMeasuresAFakeAsAnyOther) {
   const tuning::TuneResult usual = here.run(options);
   options.loop.machine = &starved;
   const tuning::TuneResult result = there.run(options);
-  EXPECT_EQ(result.recommendation->batch, usual.recommendation->batch);
+  EXPECT_EQ(result.recommendation()->batch, usual.recommendation()->batch);
   EXPECT_EQ(rounds_by_batch(result.trials), rounds_by_batch(usual.trials));
 }
 
@@ -339,7 +339,7 @@ TEST(Tune, DriftThatAllBatchesShareSeldomChangesTheAnswer) {
     made.seed = seed;
     made.drift_share = 0.1, made.drift_seconds = 7;
     Study study;
-    right += study.run(asked(), made).recommendation->batch == right_answer;
+    right += study.run(asked(), made).recommendation()->batch == right_answer;
   }
   EXPECT_GE(right, 9);
 }
@@ -352,7 +352,7 @@ TEST(Tune, NeighboursSeldomChangeTheAnswer) {
     made.seed = seed;
     made.neighbour_share = 0.3, made.neighbour_seconds = 0.5, made.neighbour_slowdown = 1.4;
     Study study;
-    right += study.run(asked(), made).recommendation->batch == right_answer;
+    right += study.run(asked(), made).recommendation()->batch == right_answer;
   }
   EXPECT_GE(right, 16);
 }
@@ -368,7 +368,7 @@ TEST(Tune, ProgramsCutAnywhereEndWithTheSameAnswer) {
     study.kept.study.trials.assign(truth.trials.begin(),
                                    truth.trials.begin() + static_cast<std::ptrdiff_t>(cut));
     const tuning::TuneResult resumed = study.run(asked(), repeatable);
-    EXPECT_EQ(resumed.recommendation->setting, truth.recommendation->setting) << cut;
+    EXPECT_EQ(resumed.recommendation()->setting, truth.recommendation()->setting) << cut;
     EXPECT_EQ(resumed.trials.size(), truth.trials.size());
   }
 }
@@ -388,17 +388,18 @@ TEST(Tune, MoreBudgetMakesItSurerAndItSaysWhetherItChanged) {
     tuning::TuneOptions options = asked();
     options.loop.budget = core::Seconds(2);
     const tuning::TuneResult first = study.run(options, noisy(seed));
-    ASSERT_TRUE(first.recommendation);
+    ASSERT_TRUE(first.recommendation());
     options.loop.budget = core::Seconds(20);
     const tuning::TuneResult second = study.run(options, noisy(seed));
     expect_stored(study, second);
     EXPECT_GT(last_round(second.trials), last_round(first.trials));
     EXPECT_EQ(second.resumed, first.trials.size());
-    regret_before += first.recommendation->regret, regret_after += second.recommendation->regret;
-    const bool same = second.recommendation->batch == first.recommendation->batch;
-    EXPECT_EQ(second.recommendation->previous_batch,
-              same ? std::nullopt : std::optional(first.recommendation->batch));
-    const auto& reasons = second.recommendation->reasons;
+    regret_before += first.recommendation()->regret,
+        regret_after += second.recommendation()->regret;
+    const bool same = second.recommendation()->batch == first.recommendation()->batch;
+    EXPECT_EQ(second.recommendation()->previous_batch,
+              same ? std::nullopt : std::optional(first.recommendation()->batch));
+    const auto& reasons = second.recommendation()->reasons;
     EXPECT_EQ(std::ranges::count(reasons, Reason::changed), same ? 0 : 1) << seed;
     for (const auto& [batch, rounds] : rounds_by_batch(second.trials))
       EXPECT_EQ(std::set(rounds.begin(), rounds.end()).size(), rounds.size())
@@ -412,14 +413,15 @@ TEST(Tune, AnAnswerThatIsClearlyWorseIsGivenUpAndThatIsSaid) {
   tuning::TuneOptions options = asked();
   options.loop.budget = core::Seconds(2);
   tuning::TuneResult first = study.run(options, noisy(1));
-  ASSERT_TRUE(first.recommendation);
-  first.recommendation->batch = first.recommendation->setting.batch = 1;
-  study.kept.study.answer = advise::to_json(*first.recommendation);
+  ASSERT_TRUE(first.recommendation());
+  auto& made = std::get<advise::Recommendation>(first.answer.content);
+  made.batch = made.setting.batch = 1;
+  study.kept.study.answer = advise::to_json(first.answer);
   options.loop.budget = core::Seconds(4);
   const tuning::TuneResult second = study.run(options, noisy(1));
-  EXPECT_GT(second.recommendation->batch, 1);
-  EXPECT_EQ(second.recommendation->previous_batch, 1);
-  EXPECT_EQ(std::ranges::count(second.recommendation->reasons, Reason::changed), 1);
+  EXPECT_GT(second.recommendation()->batch, 1);
+  EXPECT_EQ(second.recommendation()->previous_batch, 1);
+  EXPECT_EQ(std::ranges::count(second.recommendation()->reasons, Reason::changed), 1);
 }
 
 TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
@@ -428,12 +430,12 @@ TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
     if (step == 800) study.stop = 1;
   });
   const tuning::TuneResult result = study.run(asked(), workload);
-  EXPECT_EQ(result.status, advise::Status::stopped);
+  EXPECT_EQ(result.answer.end, trial::End::stopped);
   EXPECT_GT(workload.steps(), 801);
   expect_stored(study, result);
-  EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
-  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::cut_short));
-  EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+  EXPECT_EQ(result.recommendation()->cut_short, trial::End::stopped);
+  EXPECT_THAT(result.recommendation()->reasons, Contains(Reason::cut_short));
+  EXPECT_EQ(study.kept.study.end, trial::End::stopped);
   // Of those that were interleaved, none has missed the last round.
   const std::int32_t last = last_round(result.trials);
   for (const auto& [batch, rounds] : rounds_by_batch(result.trials)) {
@@ -450,10 +452,10 @@ TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
       if (step == at) study.stop = 2;
     });
     const tuning::TuneResult result = study.run(asked(), workload);
-    EXPECT_EQ(result.status, advise::Status::stopped);
+    EXPECT_EQ(result.answer.end, trial::End::stopped);
     EXPECT_EQ(workload.steps(), at + 1);
     expect_stored(study, result);
-    EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
+    EXPECT_EQ(result.recommendation()->cut_short, trial::End::stopped);
     for (const trial::Trial& trial : study.kept.study.trials) {
       EXPECT_EQ(trial.outcome, Outcome::ok);
       EXPECT_TRUE(trial.samples_per_second);
@@ -461,9 +463,9 @@ TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
     // It resumes, and ends as if nothing had happened.
     study.stop = 0;
     const tuning::TuneResult resumed = study.run(asked());
-    EXPECT_EQ(resumed.status, advise::Status::found);
-    EXPECT_EQ(resumed.recommendation->batch, right_answer) << at;
-    EXPECT_EQ(resumed.recommendation->cut_short, advise::CutShort::no);
+    EXPECT_EQ(resumed.answer.end, trial::End::found);
+    EXPECT_EQ(resumed.recommendation()->batch, right_answer) << at;
+    EXPECT_EQ(resumed.recommendation()->cut_short, std::nullopt);
     for (const auto& [batch, rounds] : rounds_by_batch(resumed.trials))
       EXPECT_EQ(std::set(rounds.begin(), rounds.end()).size(), rounds.size()) << batch;
   }
@@ -473,10 +475,10 @@ TEST(Tune, APressBeforeTheFirstBlockLeavesNothing) {
   Study study;
   HookedWorkload workload(machine(), [&](std::int64_t) { study.stop = 2; });
   const tuning::TuneResult result = study.run(asked(), workload);
-  EXPECT_EQ(result.status, advise::Status::stopped);
-  EXPECT_FALSE(result.recommendation);
+  EXPECT_EQ(result.answer.end, trial::End::stopped);
+  EXPECT_FALSE(result.recommendation());
   EXPECT_TRUE(study.kept.study.trials.empty());
-  EXPECT_WORDS(result.message);
+  EXPECT_WORDS(result.answer.message);
 }
 
 TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
@@ -488,15 +490,15 @@ TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
       if (at > 0) study.stop = presses;
     });
     const tuning::TuneResult result = study.run(asked(), workload);
-    EXPECT_EQ(result.status, advise::Status::stopped);
+    EXPECT_EQ(result.answer.end, trial::End::stopped);
     EXPECT_EQ(result.trials.size(), presses == 1 ? 2u : 1u);
     if (presses == 1) expect_stored(study, result);
     // One batch alone has nothing to be compared with.
     if (presses == 2) {
-      EXPECT_FALSE(result.recommendation);
-      EXPECT_WORDS(result.message);
+      EXPECT_FALSE(result.recommendation());
+      EXPECT_WORDS(result.answer.message);
       EXPECT_EQ(study.kept.study.answer, "");
-      EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+      EXPECT_EQ(study.kept.study.end, trial::End::stopped);
     }
   }
 }
@@ -509,9 +511,9 @@ TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
   options.limits.memory.limit.reset();
   Study study;
   const tuning::TuneResult result = study.run(options, made);
-  EXPECT_EQ(result.status, advise::Status::found);
+  EXPECT_EQ(result.answer.end, trial::End::found);
   expect_stored(study, result);
-  EXPECT_LE(result.recommendation->batch, 3000);
+  EXPECT_LE(result.recommendation()->batch, 3000);
   EXPECT_GT(true_share(result, 3000), 0.94);
   std::size_t failed = 0;
   for (const trial::Trial& trial : result.trials) {
@@ -519,9 +521,9 @@ TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
     failed += trial.outcome != Outcome::ok;
   }
   EXPECT_GE(failed, 1u);
-  EXPECT_GE(rounds_by_batch(result.trials).at(result.recommendation->batch).size(),
+  EXPECT_GE(rounds_by_batch(result.trials).at(result.recommendation()->batch).size(),
             experiment::least_rounds);
-  for (const advise::BatchRow& row : result.recommendation->rows)
+  for (const advise::BatchRow& row : result.recommendation()->rows)
     EXPECT_EQ(row.outcome, row.batch > 3000 ? Outcome::out_of_memory : Outcome::ok);
 }
 
@@ -533,11 +535,11 @@ TEST(Tune, TheBudgetsEndLeavesTheBestKnown) {
     options.loop.budget = core::Seconds(10);
     options.loop.now = [&] { return core::Seconds(++asks < 20 ? 0 : 11); };
     const tuning::TuneResult result = study.run(options, made);
-    EXPECT_EQ(result.status, advise::Status::budget);
+    EXPECT_EQ(result.answer.end, trial::End::budget);
     expect_stored(study, result);
-    EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::budget);
-    EXPECT_EQ(result.recommendation->budget_seconds, 10);
-    EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+    EXPECT_EQ(result.recommendation()->cut_short, trial::End::budget);
+    EXPECT_EQ(result.recommendation()->budget_seconds, 10);
+    EXPECT_EQ(study.kept.study.end, trial::End::stopped);
   }
 }
 
@@ -553,9 +555,9 @@ TEST(Tune, TheOnlyBatchAllowedNeedsNoOtherToCompareItWith) {
     options.loop.now = [&] { return core::Seconds(++asks <= last ? 0 : 11); };
     const tuning::TuneResult result = study.run(options, program());
     if (result.trials.empty()) continue;
-    ASSERT_TRUE(result.recommendation) << last;
-    EXPECT_EQ(result.recommendation->batch, 64);
-    cut += result.recommendation->cut_short == advise::CutShort::budget;
+    ASSERT_TRUE(result.recommendation()) << last;
+    EXPECT_EQ(result.recommendation()->batch, 64);
+    cut += result.recommendation()->cut_short == trial::End::budget;
   }
   EXPECT_GT(cut, 0);
 }
@@ -567,7 +569,7 @@ TEST(Tune, ABudgetIsKeptTo) {
     options.loop.budget = core::Seconds(budget);
     FakeWorkload workload(noisy(3));
     const tuning::TuneResult result = study.run(options, workload);
-    EXPECT_TRUE(result.recommendation);
+    EXPECT_TRUE(result.recommendation());
     // The coarse scan and the last round come on top.
     EXPECT_LE(workload.seconds_passed(), budget + 3) << budget;
   }
@@ -576,7 +578,7 @@ TEST(Tune, ABudgetIsKeptTo) {
 TEST(Tune, WithoutABudgetItEndsByItself) {
   FakeWorkload workload(noisy(3));
   Study study;
-  EXPECT_EQ(study.run(asked(), workload).status, advise::Status::found);
+  EXPECT_EQ(study.run(asked(), workload).answer.end, trial::End::found);
   EXPECT_LE(workload.seconds_passed(), experiment::cpu_limit_seconds + 3);
 }
 
@@ -585,9 +587,9 @@ TEST(Tune, ABudgetThatEndsAtOnceSaysSo) {
   tuning::TuneOptions options = asked();
   options.loop.budget = core::Seconds(0);
   const tuning::TuneResult result = study.run(options);
-  EXPECT_EQ(result.status, advise::Status::budget);
-  EXPECT_FALSE(result.recommendation);
-  EXPECT_WORDS(result.message);
+  EXPECT_EQ(result.answer.end, trial::End::budget);
+  EXPECT_FALSE(result.recommendation());
+  EXPECT_WORDS(result.answer.message);
 }
 
 TEST(Tune, AStoreThatFailsEndsItWithItsSentence) {
@@ -595,12 +597,12 @@ TEST(Tune, AStoreThatFailsEndsItWithItsSentence) {
     Study study;
     study.kept.room = 2;
     const tuning::TuneResult result = study.run(asked(), made);
-    EXPECT_EQ(result.status, advise::Status::store_failed);
-    EXPECT_EQ(result.message, "the disk is full");
+    EXPECT_EQ(result.answer.end, trial::End::store_failed);
+    EXPECT_EQ(result.answer.message, "the disk is full");
     EXPECT_LE(study.kept.study.trials.size(), 2u);
     EXPECT_GT(result.trials.size(), 2u);
-    ASSERT_TRUE(result.recommendation);  // from what was measured
-    EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::store_failed);
+    ASSERT_TRUE(result.recommendation());  // from what was measured
+    EXPECT_EQ(result.recommendation()->cut_short, trial::End::store_failed);
   }
 }
 
@@ -621,12 +623,12 @@ TEST(Tune, ALostDeviceEndsItWithWhatIsKnown) {
     Study study;
     LosesItsDevice workload(made, 3);
     const tuning::TuneResult result = study.run(asked(), workload);
-    EXPECT_EQ(result.status, advise::Status::device_lost);
-    EXPECT_EQ(result.message, "the GPU was lost; look at nvidia-smi");
+    EXPECT_EQ(result.answer.end, trial::End::device_lost);
+    EXPECT_EQ(result.answer.message, "the GPU was lost; look at nvidia-smi");
     EXPECT_EQ(study.kept.study.trials.size(), 3u) << "what was done is kept, the lost one is not";
     EXPECT_EQ(study.kept.study.trials[0].device, "cuda:0");
-    EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
-    EXPECT_TRUE(result.recommendation);
+    EXPECT_EQ(study.kept.study.end, trial::End::stopped);
+    EXPECT_TRUE(result.recommendation());
   }
 }
 
@@ -635,9 +637,9 @@ TEST(Tune, NothingFitsIsToldWithoutARun) {
   tuning::TuneOptions options = asked();
   options.limits.memory.limit = 1000;
   const tuning::TuneResult result = study.run(options);
-  EXPECT_EQ(result.status, advise::Status::nothing_feasible);
+  EXPECT_EQ(result.answer.end, trial::End::nothing_feasible);
   EXPECT_TRUE(result.trials.empty());
-  EXPECT_WORDS(result.message);
+  EXPECT_WORDS(result.answer.message);
 }
 
 TEST(Tune, NeverLaunchesWhatIsPredictedNotToFit) {
@@ -654,7 +656,7 @@ TEST(Tune, MaxBatchIsTheLargestThatFits) {
   options.limits.memory.limit = core::MiB + 500 * core::KiB;
   const tuning::TuneResult result = study.run(options);
   expect_stored(study, result);
-  EXPECT_EQ(result.recommendation->batch, 500);
+  EXPECT_EQ(result.recommendation()->batch, 500);
 }
 
 // Evaluation takes as much again as training.
@@ -677,14 +679,14 @@ TEST(Tune, ALimitHoldsForTheRunThatIsRecommended) {
     options.limits.memory.limit = 2 * (core::MiB + 500 * core::KiB);
     Evaluating workload(machine());
     const tuning::TuneResult result = study.run(options, workload);
-    ASSERT_TRUE(result.recommendation);
-    EXPECT_LE(*workload.predict(result.recommendation->setting, workload::Extent::whole_run),
+    ASSERT_TRUE(result.recommendation());
+    EXPECT_LE(*workload.predict(result.recommendation()->setting, workload::Extent::whole_run),
               *options.limits.memory.limit);
-    EXPECT_EQ(result.recommendation->memory_bytes,
-              workload.predict(result.recommendation->setting, workload::Extent::whole_run));
-    EXPECT_EQ(result.recommendation->largest_batch, 500);
+    EXPECT_EQ(result.recommendation()->memory_bytes,
+              workload.predict(result.recommendation()->setting, workload::Extent::whole_run));
+    EXPECT_EQ(result.recommendation()->largest_batch, 500);
     if (objective == search::Objective::throughput) continue;
-    EXPECT_EQ(result.recommendation->batch, 500);
+    EXPECT_EQ(result.recommendation()->batch, 500);
   }
 }
 
@@ -701,7 +703,7 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   EXPECT_EQ(std::ranges::count_if(result.trials, is_check), 1);
   // The fake waits equally long with any number of workers: the advice does not help and is not
   // given.
-  EXPECT_EQ(result.recommendation->setting.configuration.workers, 1);
+  EXPECT_EQ(result.recommendation()->setting.configuration.workers, 1);
   const tuning::TuneResult again = study.run(asked(), waiting);
   EXPECT_EQ(again.trials.size(), result.trials.size());
   EXPECT_TRUE(again.facts.loader_check);
@@ -724,8 +726,8 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   const tuning::TuneResult result = study.run(asked(), workload);
   EXPECT_FALSE(result.facts.loader_check);
   for (const trial::Trial& trial : result.trials) EXPECT_EQ(trial.setting.configuration.workers, 1);
-  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loader)));
-  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loading_below)));
+  EXPECT_THAT(result.recommendation()->reasons, Not(Contains(Reason::loader)));
+  EXPECT_THAT(result.recommendation()->reasons, Not(Contains(Reason::loading_below)));
 }
 
 // Its operations are known; one takes almost the whole step and could take nothing.
@@ -745,12 +747,12 @@ TEST(Tune, SaysThatAKernelOfOursIsSlowAtTheAnswer) {
   tuning::TuneOptions options = asked();
   options.operations_roofline = {1e9, std::nullopt};
   const tuning::TuneResult result = study.run(options, workload);
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(workload.looked_at, std::vector{result.recommendation->batch}) << "once";
-  ASSERT_TRUE(result.recommendation->slow_kernel);
-  EXPECT_EQ(result.recommendation->slow_kernel->operation, "norm");
-  EXPECT_NEAR(result.recommendation->slow_kernel->times_floor, 100, 1e-9);
-  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::slow_kernel));
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_EQ(workload.looked_at, std::vector{result.recommendation()->batch}) << "once";
+  ASSERT_TRUE(result.recommendation()->slow_kernel);
+  EXPECT_EQ(result.recommendation()->slow_kernel->operation, "norm");
+  EXPECT_NEAR(result.recommendation()->slow_kernel->times_floor, 100, 1e-9);
+  EXPECT_THAT(result.recommendation()->reasons, Contains(Reason::slow_kernel));
 }
 
 TEST(Tune, KernelsAreNotJudgedWhereTheMachineIsNotKnown) {
@@ -758,7 +760,7 @@ TEST(Tune, KernelsAreNotJudgedWhereTheMachineIsNotKnown) {
   Weak workload(machine());
   const tuning::TuneResult result = study.run(asked(), workload);
   EXPECT_TRUE(workload.looked_at.empty());
-  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::slow_kernel)));
+  EXPECT_THAT(result.recommendation()->reasons, Not(Contains(Reason::slow_kernel)));
 }
 
 TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
@@ -774,8 +776,8 @@ TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
   tuning::TuneOptions options = asked();
   options.operations_roofline = {1e9, std::nullopt};
   const tuning::TuneResult result = study.run(options, workload);
-  EXPECT_EQ(result.status, advise::Status::found);
-  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::slow_kernel)));
+  EXPECT_EQ(result.answer.end, trial::End::found);
+  EXPECT_THAT(result.recommendation()->reasons, Not(Contains(Reason::slow_kernel)));
 }
 
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
@@ -791,13 +793,13 @@ TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
     EXPECT_EQ(trial.setting.batch, 3000);
     EXPECT_EQ(3000 % trial.setting.accumulation, 0);
   }
-  EXPECT_EQ(result.recommendation->setting.batch, 3000);
-  EXPECT_EQ(result.recommendation->global_batch, 3000);
-  EXPECT_EQ(result.recommendation->batch, result.recommendation->setting.micro_batch());
-  EXPECT_GE(result.recommendation->batch, 200);
-  EXPECT_LE(result.recommendation->batch, 375);
-  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::accumulation));
-  EXPECT_EQ(advise::size_word(*result.recommendation), "micro-batch");
+  EXPECT_EQ(result.recommendation()->setting.batch, 3000);
+  EXPECT_EQ(result.recommendation()->global_batch, 3000);
+  EXPECT_EQ(result.recommendation()->batch, result.recommendation()->setting.micro_batch());
+  EXPECT_GE(result.recommendation()->batch, 200);
+  EXPECT_LE(result.recommendation()->batch, 375);
+  EXPECT_THAT(result.recommendation()->reasons, Contains(Reason::accumulation));
+  EXPECT_EQ(advise::size_word(*result.recommendation()), "micro-batch");
   EXPECT_EQ(study.run(options, made).trials.size(), result.trials.size()) << "nothing is repeated";
 }
 
@@ -809,8 +811,8 @@ TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
   Study study;
   const tuning::TuneResult result = study.run(options, slow_loading);
   expect_stored(study, result);
-  EXPECT_EQ(result.recommendation->setting.configuration.workers, 4);
-  ASSERT_TRUE(result.recommendation->worker_search);
+  EXPECT_EQ(result.recommendation()->setting.configuration.workers, 4);
+  ASSERT_TRUE(result.recommendation()->worker_search);
   // The knee is that of the curve with those workers, not of the flat one with a single one.
   EXPECT_GT(true_share(result), 0.94);
   EXPECT_EQ(study.run(options, slow_loading).trials.size(), result.trials.size());
@@ -833,7 +835,7 @@ TEST(Tune, TheAnswersCommandTrainsAtItsSetting) {
     return "train --batch " + std::to_string(setting.batch);
   };
   const tuning::TuneResult result = study.run(options);
-  EXPECT_EQ(result.recommendation->command, "train --batch 2048");
+  EXPECT_EQ(result.recommendation()->command, "train --batch 2048");
   expect_stored(study, result);
 }
 
@@ -878,18 +880,18 @@ TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
   Study study;
   tuning::TuneOptions options = asked();
   const tuning::TuneResult result = study.run(options, deaf);
-  EXPECT_EQ(result.status, advise::Status::batch_unconfirmed);
-  EXPECT_FALSE(result.recommendation);
-  ASSERT_TRUE(result.doubt);
-  EXPECT_EQ(result.doubt->handover, "as argument 3");
-  EXPECT_WORDS(tests::without_numbers(result.message));
-  EXPECT_EQ(advise::doubt_from_json(study.kept.study.answer), result.doubt) << "it is kept";
-  EXPECT_FALSE(advise::from_json(study.kept.study.answer));
+  EXPECT_EQ(result.answer.end, trial::End::batch_unconfirmed);
+  EXPECT_FALSE(result.recommendation());
+  ASSERT_TRUE(result.answer.get<advise::Doubt>());
+  EXPECT_EQ(result.answer.get<advise::Doubt>()->handover, "as argument 3");
+  EXPECT_WORDS(tests::without_numbers(result.answer.message));
+  ASSERT_TRUE(result.answer.get<advise::Doubt>());
+  EXPECT_EQ(tests::stored<advise::Doubt>(study.kept), *result.answer.get<advise::Doubt>());
   EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
   // If the user says that it arrives, nothing is measured again.
   HookedWorkload known(program(), {});
   const tuning::TuneResult second = study.run(options, known);
-  EXPECT_EQ(second.status, advise::Status::found);
+  EXPECT_EQ(second.answer.end, trial::End::found);
   EXPECT_EQ(second.resumed, result.trials.size());
 }
 
@@ -897,8 +899,8 @@ TEST(Tune, AProgramThatUsesItsBatchIsNotAsked) {
   Deaf heard(program(), [](std::int64_t batch) { return batch; });
   Study study;
   const tuning::TuneResult result = study.run(asked(), heard);
-  EXPECT_EQ(result.status, advise::Status::found);
-  EXPECT_EQ(result.recommendation->batch, right_answer);
+  EXPECT_EQ(result.answer.end, trial::End::found);
+  EXPECT_EQ(result.recommendation()->batch, right_answer);
 }
 
 // Its steps plateau between two batches, as when other kernels take over, and grow again.
@@ -908,9 +910,9 @@ TEST(Tune, APlateauOfItsStepsIsNoClamp) {
   });
   Study study;
   const tuning::TuneResult result = study.run(asked(), resting);
-  ASSERT_EQ(result.status, advise::Status::found);
-  EXPECT_FALSE(result.recommendation->clamp_batch);
-  EXPECT_GT(result.recommendation->batch, 256);
+  ASSERT_EQ(result.answer.end, trial::End::found);
+  EXPECT_FALSE(result.recommendation()->clamp_batch);
+  EXPECT_GT(result.recommendation()->batch, 256);
   for (const trial::Trial& trial : study.kept.study.trials)
     EXPECT_EQ(trial.outcome, Outcome::ok) << trial.setting.batch;
 }
@@ -919,10 +921,10 @@ TEST(Tune, NoBatchAboveAClampIsRecommended) {
   Deaf deaf(program(), [](std::int64_t batch) { return std::min<std::int64_t>(batch, 512); });
   Study study;
   const tuning::TuneResult result = study.run(asked(), deaf);
-  ASSERT_EQ(result.status, advise::Status::found);
-  EXPECT_LE(result.recommendation->batch, 512);
-  EXPECT_EQ(result.recommendation->clamp_batch, 512);
-  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::clamped));
+  ASSERT_EQ(result.answer.end, trial::End::found);
+  EXPECT_LE(result.recommendation()->batch, 512);
+  EXPECT_EQ(result.recommendation()->clamp_batch, 512);
+  EXPECT_THAT(result.recommendation()->reasons, Contains(Reason::clamped));
   for (const trial::Trial& trial : study.kept.study.trials) {
     if (trial.setting.batch <= 512) continue;
     EXPECT_EQ(trial.outcome, Outcome::refused);
@@ -932,8 +934,8 @@ TEST(Tune, NoBatchAboveAClampIsRecommended) {
   HookedWorkload known(program(), {});
   const tuning::TuneResult second = study.run(asked(), known);
   EXPECT_EQ(second.resumed, result.trials.size());
-  EXPECT_FALSE(second.recommendation->clamp_batch);
-  EXPECT_GT(second.recommendation->rows.back().batch, 512);
+  EXPECT_FALSE(second.recommendation()->clamp_batch);
+  EXPECT_GT(second.recommendation()->rows.back().batch, 512);
   for (const trial::Trial& trial : study.kept.study.trials)
     EXPECT_EQ(trial.outcome, Outcome::ok) << trial.setting.batch;
 }

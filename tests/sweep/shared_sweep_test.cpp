@@ -38,8 +38,8 @@ class SharedSweep : public testing::Test {
     return store::open_store((folder_ / "a.db").string());
   }
 
-  SweepResult work(const SweepOptions& options, int stop_value = 0,
-                   const store::QueueTerms& terms = {}) const {
+  study::Result work(const SweepOptions& options, int stop_value = 0,
+                     const store::QueueTerms& terms = {}) const {
     FakeWorkload workload(shared_fake());
     study::Observer quiet;
     const std::atomic<int> stop{stop_value};
@@ -53,14 +53,14 @@ class SharedSweep : public testing::Test {
 
 TEST_F(SharedSweep, WorkersTogetherDoWhatOneWould) {
   const SweepOptions options = points_of({8, 16, 32, 64, 128, 2000}, 2);
-  std::vector<SweepResult> results(4);
+  std::vector<study::Result> results(4);
   {
     std::vector<std::jthread> workers;
-    for (SweepResult& result : results) workers.emplace_back([&] { result = work(options); });
+    for (study::Result& result : results) workers.emplace_back([&] { result = work(options); });
   }
   std::map<std::int64_t, std::vector<trial::Outcome>> outcomes;
   const trial::Study study = open()->studies().at(0);
-  EXPECT_EQ(study.state, trial::StudyState::finished);
+  EXPECT_EQ(study.end, trial::End::finished);
   for (const trial::Trial& trial : study.trials)
     outcomes[trial.setting.batch].push_back(trial.outcome);
   ASSERT_EQ(outcomes.size(), 6u);
@@ -70,21 +70,20 @@ TEST_F(SharedSweep, WorkersTogetherDoWhatOneWould) {
                                        : trial::Outcome::ok;
     EXPECT_EQ(found, std::vector(2, expected)) << batch;
   }
-  for (const SweepResult& result : results) {
-    EXPECT_EQ(result.end, advise::CutShort::no);
-    EXPECT_EQ(result.planned, 12u);
+  for (const study::Result& result : results) {
+    EXPECT_EQ(result.answer.end, trial::End::finished);
     EXPECT_EQ(result.trials.size(), 12u) << "each has the trials of all";
   }
 }
 
 TEST_F(SharedSweep, OneThatIsStoppedGivesBackAndAnotherGoesOn) {
   const SweepOptions options = points_of({8, 16}, 1);
-  EXPECT_EQ(work(options, 2).end, advise::CutShort::stopped);
+  EXPECT_EQ(work(options, 2).answer.end, trial::End::stopped);
   trial::Study study = open()->studies().at(0);
   EXPECT_TRUE(study.trials.empty());
-  EXPECT_EQ(study.state, trial::StudyState::stopped);
+  EXPECT_EQ(study.end, trial::End::stopped);
   EXPECT_EQ(work(options).trials.size(), 2u);
-  EXPECT_EQ(open()->studies().at(0).state, trial::StudyState::finished);
+  EXPECT_EQ(open()->studies().at(0).end, trial::End::finished);
 }
 
 TEST_F(SharedSweep, WhatALostProcessHadIsDone) {
@@ -94,8 +93,8 @@ TEST_F(SharedSweep, WhatALostProcessHadIsDone) {
     queue->plan(options.points);
     queue->claim();  // and gone
   }
-  const SweepResult result = work(options, 0, {core::Seconds(-1), 3});
-  EXPECT_EQ(result.end, advise::CutShort::no);
+  const study::Result result = work(options, 0, {core::Seconds(-1), 3});
+  EXPECT_EQ(result.answer.end, trial::End::finished);
   EXPECT_EQ(result.trials.size(), 2u);
   const auto attempts = open()->attempts(open()->studies().at(0).id);
   ASSERT_EQ(attempts.size(), 3u);
@@ -105,7 +104,7 @@ TEST_F(SharedSweep, WhatALostProcessHadIsDone) {
 TEST_F(SharedSweep, WhatIsDoneIsNotDoneAgain) {
   const SweepOptions options = points_of({8, 16}, 1);
   work(options);
-  const SweepResult again = work(points_of({8, 16, 32}, 1));
+  const study::Result again = work(points_of({8, 16, 32}, 1));
   EXPECT_EQ(again.resumed, 2u);
   EXPECT_EQ(again.trials.size(), 3u);
 }

@@ -29,7 +29,7 @@ SweepOptions grid(std::vector<std::int64_t> batches, int repeat) {
   return options;
 }
 
-SweepResult run(Kept& kept, const SweepOptions& options, int stop_value = 0) {
+study::Result run(Kept& kept, const SweepOptions& options, int stop_value = 0) {
   workload::fake::Options fake;
   fake.samples = 1000;
   FakeWorkload workload(fake);
@@ -64,14 +64,14 @@ TEST(RoundOrder, EveryPlaceIsAsLikely) {
 
 TEST(Sweep, RunsEveryPointOnceInEachRound) {
   Kept kept;
-  const SweepResult result = run(kept, grid({1, 2, 4, 8, 16}, 3));
+  const study::Result result = run(kept, grid({1, 2, 4, 8, 16}, 3));
   ASSERT_EQ(result.trials.size(), 15u);
   for (int round = 0; round < 3; ++round) {
     auto part = batches({result.trials.begin() + 5 * round, result.trials.begin() + 5 * round + 5});
     EXPECT_THAT(part, testing::UnorderedElementsAre(1, 2, 4, 8, 16));
   }
-  EXPECT_EQ(result.end, advise::CutShort::no);
-  EXPECT_EQ(kept.study.state, trial::StudyState::finished);
+  EXPECT_EQ(result.answer.end, trial::End::finished);
+  EXPECT_EQ(kept.study.end, trial::End::finished);
 }
 
 TEST(Sweep, ResumesInTheSameOrder) {
@@ -81,7 +81,7 @@ TEST(Sweep, ResumesInTheSameOrder) {
     Kept kept;
     kept.study.trials.assign(whole.study.trials.begin(),
                              whole.study.trials.begin() + static_cast<std::ptrdiff_t>(cut));
-    const SweepResult result = run(kept, grid({1, 2, 4, 8}, 2));
+    const study::Result result = run(kept, grid({1, 2, 4, 8}, 2));
     EXPECT_EQ(batches(result.trials), truth) << cut;
     EXPECT_EQ(result.resumed, cut);
   }
@@ -92,7 +92,7 @@ TEST(Sweep, WhatCannotRunIsRefusedWithTheReason) {
   SweepOptions options = grid({10, 2000}, 1);
   options.points.push_back(options.points[0]);
   options.points.back().accumulation = 4;
-  const SweepResult result = run(kept, options);
+  const study::Result result = run(kept, options);
   ASSERT_EQ(result.trials.size(), 3u);
   for (const trial::Trial& trial : result.trials) {
     const bool good = trial.setting.batch == 10 && trial.setting.accumulation == 1;
@@ -106,7 +106,7 @@ TEST(Sweep, WhatCannotRunIsRefusedWithTheReason) {
   }
 }
 
-SweepResult train(Kept& kept, const SweepOptions& options, int epochs) {
+study::Result train(Kept& kept, const SweepOptions& options, int epochs) {
   workload::fake::Options fake;
   fake.samples = 1000;
   fake.out_of_memory_above = 500;
@@ -121,9 +121,8 @@ TEST(EpochSweep, TrainsEveryPointWithEverySeedInRounds) {
   Kept kept;
   SweepOptions options = grid({100, 200, 400}, 1);
   options.seeds = {7, 8};
-  const SweepResult result = train(kept, options, 3);
+  const study::Result result = train(kept, options, 3);
   ASSERT_EQ(result.trials.size(), 6u);
-  EXPECT_EQ(result.planned, 6u);
   for (std::size_t i = 0; i < result.trials.size(); ++i) {
     EXPECT_EQ(result.trials[i].setting.seed, i < 3 ? 7u : 8u);
     EXPECT_EQ(result.trials[i].epochs.size(), 3u);
@@ -136,7 +135,7 @@ TEST(EpochSweep, ResumesAndTrainsOnlyTheSeedsThatAreNew) {
   options.seeds = {7, 8};
   train(kept, options, 2);
   options.seeds = {7, 8, 9};
-  const SweepResult result = train(kept, options, 2);
+  const study::Result result = train(kept, options, 2);
   EXPECT_EQ(result.resumed, 4u);
   ASSERT_EQ(result.trials.size(), 6u);
   EXPECT_EQ(result.trials[4].setting.seed, 9u);
@@ -145,8 +144,8 @@ TEST(EpochSweep, ResumesAndTrainsOnlyTheSeedsThatAreNew) {
 
 TEST(EpochSweep, FailuresAreOutcomes) {
   Kept kept;
-  const SweepResult result = train(kept, grid({100, 600, 2000}, 1), 1);
-  EXPECT_EQ(result.end, advise::CutShort::no);
+  const study::Result result = train(kept, grid({100, 600, 2000}, 1), 1);
+  EXPECT_EQ(result.answer.end, trial::End::finished);
   for (const trial::Trial& trial : result.trials)
     EXPECT_EQ(trial.outcome, trial.setting.batch == 100   ? trial::Outcome::ok
                              : trial.setting.batch == 600 ? trial::Outcome::out_of_memory
@@ -168,7 +167,7 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   MemoryWriter writer(kept);
   study::Observer quiet;
   const std::atomic<int> stop{0};
-  const SweepResult result = sweep(workload, writer, options, quiet, stop);
+  const study::Result result = sweep(workload, writer, options, quiet, stop);
   ASSERT_EQ(batches(result.trials), (std::vector<std::int64_t>{8, 16, 64, 512}));
   EXPECT_FALSE(result.trials[1].memory_predicted);  // one size says nothing about another
   EXPECT_NEAR(static_cast<double>(*result.trials[2].memory_predicted), 74.0 * core::MiB, 1024);
@@ -179,7 +178,7 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
 
 TEST(Sweep, PointsThatOpenSideBySideTakeTurns) {
   Kept kept;
-  const SweepResult result = run(kept, grid({4, 64, 1000}, 1));
+  const study::Result result = run(kept, grid({4, 64, 1000}, 1));
   ASSERT_EQ(result.trials.size(), 3u);
   std::set<std::int32_t> rounds;
   for (const trial::Step& step : result.trials[0].raw) rounds.insert(step.round);
@@ -202,20 +201,20 @@ TEST(Sweep, ASecondPressKeepsWhatWasDoneAndSaysThatItWasStopped) {
   });
   MemoryWriter writer(kept);
   study::Observer quiet;
-  const SweepResult result = sweep(workload, writer, grid({4, 64, 128}, 1), quiet, stop);
+  const study::Result result = sweep(workload, writer, grid({4, 64, 128}, 1), quiet, stop);
   EXPECT_EQ(workload.steps(), 101);
-  EXPECT_EQ(result.end, advise::CutShort::stopped);
-  EXPECT_EQ(kept.study.state, trial::StudyState::stopped);
+  EXPECT_EQ(result.answer.end, trial::End::stopped);
+  EXPECT_EQ(kept.study.end, trial::End::stopped);
   EXPECT_FALSE(kept.study.trials.empty());
   for (const trial::Trial& trial : kept.study.trials) EXPECT_EQ(trial.outcome, trial::Outcome::ok);
 }
 
 TEST(Sweep, StopsWhenTold) {
   Kept kept;
-  const SweepResult result = run(kept, grid({1, 2}, 1), 1);
-  EXPECT_EQ(result.end, advise::CutShort::stopped);
+  const study::Result result = run(kept, grid({1, 2}, 1), 1);
+  EXPECT_EQ(result.answer.end, trial::End::stopped);
   EXPECT_TRUE(result.trials.empty());
-  EXPECT_EQ(kept.study.state, trial::StudyState::stopped);
+  EXPECT_EQ(kept.study.end, trial::End::stopped);
 }
 
 }  // namespace

@@ -286,16 +286,19 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
                               end.cancelled, end.cancelled == 1 ? " was" : "s were");
   found.study = studies.largest();
   if (!found.study) found.study = before;
-  sweep::SweepResult& result = found.result;
+  study::Result& result = found.result;
   if (found.study) result.trials = std::exchange(found.study->trials, {});
   std::vector<trial::Setting> measured;
   for (const trial::Trial& trial : result.trials) measured.push_back(trial.setting);
   if (found.study && store::missing(all, measured).empty())
     result = conclude(*store.open_study(found.study->study_key, found.study->environment, false));
   result.resumed = all.size() - missing.size();
-  result.planned = all.size();
   result.spent = study::steady_now() - started;
-  if (end.stopped || end.cancelled > 0) result.end = advise::CutShort::stopped;
+  const bool cut_short = end.stopped || end.cancelled > 0;
+  if (cut_short || result.answer.end == trial::End::running)
+    result.answer = sweep::answered(
+        {cut_short ? std::optional(trial::End::stopped) : std::nullopt, "", {}, all.size()},
+        result.trials);
   return found;
 }
 

@@ -50,13 +50,13 @@ int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const Stu
                      const trial::StudyKey& study_key, sweep::SweepOptions options, int epochs);
 
 struct ClusterSweep {
-  sweep::SweepResult result;          // of the kind of machines that measured most
+  study::Result result;               // of the kind of machines that measured most
   std::optional<trial::Study> study;  // theirs, without trials; nullopt if nothing was measured
   std::string note;                   // about other kinds of machines, and about what is missing
 };
 
 // Runs what is missing of a sweep in a study, which is nothing, and concludes it.
-using Conclude = std::function<sweep::SweepResult(store::Writer&)>;
+using Conclude = std::function<study::Result(store::Writer&)>;
 
 // The points of a sweep as tasks of a cluster, minus what the store has. Trials of different
 // machines go into separate studies.

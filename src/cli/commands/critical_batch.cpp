@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "advise/status.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/live/live_study.h"
@@ -78,23 +77,6 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
   return terms;
 }
 
-std::string message_of(const learning::CriticalBatchResult& result) {
-  switch (result.end) {
-    case advise::CutShort::no:
-      return result.found ? ""
-                          : "no two batches could be compared: the smallest one's branches failed; "
-                            "choose a smaller --lr";
-    case advise::CutShort::stopped:
-      return "it was stopped; the same command goes on";
-    case advise::CutShort::budget:
-      return "the budget ended; the same command goes on";
-    case advise::CutShort::store_failed:
-    case advise::CutShort::device_lost:
-      return result.message;
-  }
-  return "";
-}
-
 }  // namespace
 
 void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
@@ -157,34 +139,24 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
       open_study(*store, study::study_key(opened.title, opened.identity, terms), opened, study);
   const std::unique_ptr<workload::Branching> branching =
       native::make_branching(std::move(run), static_cast<int>(epochs));
-  learning::CriticalBatchResult result;
+  study::Result result;
   {
     LiveStudy live({"critical batch of " + opened.title, study.precision,
                     asked.batches.size() * asked.seeds.size(), study.tolerance, study.verbose});
     result = learning::critical_batch(*branching, *writer, asked, live, CountSignals::presses());
   }
-  report::CriticalBatchAnswer answer;
+  report::Answer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
-  answer.status = name(advise::status_of(result.end, result.found.has_value()));
-  answer.message = message_of(result);
-  if (result.point)
-    answer.epochs = result.point->epochs, answer.checkpoint_loss = result.point->loss,
-    answer.noise_scale = result.point->noise_scale;
-  answer.samples = branches.samples, answer.tolerance = study.tolerance;
-  answer.learning_rate_rule = name(asked.rule);
-  answer.found = result.found;
+  answer.take(result.answer);
   answer.trials = result.trials, answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
-  const nlohmann::ordered_json json = report::critical_batch_json(answer);
-  if (result.found && result.end != advise::CutShort::store_failed)
-    writer->set_answer(nlohmann::ordered_json{{"critical_batch", json}}.dump());
   if (study.native.json)
-    output.print_json(json);
+    output.print_json(report::critical_batch_json(answer));
   else
     output.print(report::critical_batch_text(answer));
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
-  return end_exit_code(result.end, result.found ? 0 : nothing_feasible_exit);
+  return exit_code(result.answer.end);
 }
 
 }  // namespace sweetspot::cli

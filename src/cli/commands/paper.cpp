@@ -9,6 +9,7 @@
 
 #include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
+#include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/live/live_study.h"
@@ -40,7 +41,7 @@ struct PaperFlags {
 
 // One device's part of the experiment, as a separate study.
 struct Part {
-  sweep::SweepResult result;
+  study::Result result;
   paper::Device device;
 };
 
@@ -56,8 +57,8 @@ study::Terms terms_of(const sweep::PaperPlan& plan, const StudyWorkload& opened,
 
 // The trials with their readings, which a writer does not keep in memory.
 std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t study,
-                                        const sweep::SweepResult& result) {
-  if (result.end == advise::CutShort::store_failed) return result.trials;
+                                        const study::Result& result) {
+  if (result.answer.end == trial::End::store_failed) return result.trials;
   const auto kept = store.study(study);
   return kept ? kept->trials : result.trials;
 }
@@ -75,9 +76,9 @@ trial::StudyKey study_key_of(const PaperFlags& flags, const sweep::PaperPlan& pl
 }
 
 // The trials as tasks of a cluster, and the study that has them.
-sweep::SweepResult run_on_cluster(const PaperFlags& flags, const sweep::PaperPlan& plan,
-                                  const StudyWorkload& opened, store::Store& store,
-                                  trial::Study& study) {
+study::Result run_on_cluster(const PaperFlags& flags, const sweep::PaperPlan& plan,
+                             const StudyWorkload& opened, store::Store& store,
+                             trial::Study& study) {
   const sweep::SweepOptions options = options_of(flags, plan, opened);
   study::Observer nobody;
   const ClusterSweep found =
@@ -91,8 +92,8 @@ sweep::SweepResult run_on_cluster(const PaperFlags& flags, const sweep::PaperPla
   return found.result;
 }
 
-sweep::SweepResult run_here(const PaperFlags& flags, const sweep::PaperPlan& plan,
-                            const StudyWorkload& opened, store::Store& store, trial::Study& study) {
+study::Result run_here(const PaperFlags& flags, const sweep::PaperPlan& plan,
+                       const StudyWorkload& opened, store::Store& store, trial::Study& study) {
   const std::unique_ptr<store::Writer> writer = store.open_study(
       study_key_of(flags, plan, opened), store_environment(opened), flags.study.fresh);
   study = writer->study();
@@ -194,7 +195,7 @@ int run(const PaperFlags& flags, Output& output) {
     return run_cluster_task(*task, flags.study, opened, study_key_of(flags, plan, opened),
                             options_of(flags, plan, opened), plan.epochs);
   }
-  sweep::SweepResult last;
+  study::Result last;
   for (const StudyWorkload& opened : open_devices(flags, experiment.no_gpu)) {
     if (experiment.workload.empty()) experiment.workload = opened.title;
     experiment.test_samples = opened.training->test_samples().value_or(1);
@@ -206,15 +207,17 @@ int run(const PaperFlags& flags, Output& output) {
     experiment.seconds += part.result.spent.count();
     experiment.resumed += part.result.resumed;
     last = part.result;
-    if (last.end != advise::CutShort::no) break;
+    if (is_cut_short(last.answer.end)) break;
   }
   experiment.started = started(experiment);
-  const bool ok = any_ok(experiment.devices);
-  experiment.status = sweep_status(last, ok);
-  experiment.message = sweep_message(last, ok);
+  // One device is enough.
+  if (last.answer.end == trial::End::nothing_feasible && any_ok(experiment.devices))
+    last.answer.end = trial::End::finished, last.answer.message.clear();
+  experiment.status = name(last.answer.end);
+  experiment.message = last.answer.message;
   show(flags, experiment, output);
   if (!experiment.message.empty()) Output::talk(fmt::format("sweetspot: {}", experiment.message));
-  return sweep_exit_code(last, ok);
+  return exit_code(last.answer.end);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ Json json_of(const trial::Study& study) {
           {"workload", study.study_key.workload},
           {"goal", said(asked.goal)},
           {"limit", said(asked.limit)},
-          {"state", name(study.state)},
+          {"state", state_name(study.end)},
           {"trial_count", study.trials.size()},
           {"started_at_unix_seconds", study.started_at},
           {"answer", made ? Json{{"batch", made->setting.batch},
@@ -123,7 +123,7 @@ int list_studies(const StudiesFlags& flags, Output& output) {
         said(asked.goal),
         said(asked.what),
         said(asked.limit),
-        std::string(name(study.state)),
+        std::string(state_name(study.end)),
         std::to_string(study.trials.size()),
         local_time(study.started_at),
         chosen ? batch(*chosen) : dash,
@@ -190,7 +190,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
   }
   output.print(wrapped_lines(fmt::format(
       "study {} · {} · {} · {} trial{} · begun {}", study->id,
-      core::printable(study->study_key.workload), name(study->state), study->trials.size(),
+      core::printable(study->study_key.workload), state_name(study->end), study->trials.size(),
       study->trials.size() == 1 ? "" : "s", local_time(study->started_at))));
   output.print(wrapped_lines(fmt::format("{} · {}", core::printable(study->environment.program),
                                          core::printable(study->environment.machine))));

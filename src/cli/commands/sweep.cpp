@@ -9,6 +9,7 @@
 
 #include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
+#include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/live/live_study.h"
@@ -147,9 +148,8 @@ sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
 
 // `where`: an exclusive writer, or a shared study.
 template <class Where>
-sweep::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
-                       const sweep::SweepOptions& options, Where& where,
-                       study::Observer& observer) {
+study::Result run(const StudyWorkload& opened, const study::Terms& terms,
+                  const sweep::SweepOptions& options, Where& where, study::Observer& observer) {
   if (opened.training)
     return sweep::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, observer,
                         CountSignals::presses());
@@ -157,9 +157,9 @@ sweep::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
 }
 
 template <class Where>
-sweep::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened,
-                            const study::Terms& terms, const sweep::SweepOptions& options,
-                            Where& where) {
+study::Result run_live(const SweepFlags& flags, const StudyWorkload& opened,
+                       const study::Terms& terms, const sweep::SweepOptions& options,
+                       Where& where) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live({"sweeping " + opened.title, flags.study.precision,
                   options.points.size() * trials_of_each, flags.study.tolerance,
@@ -192,7 +192,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   std::unique_ptr<store::Writer> writer;
   std::unique_ptr<store::Queue> queue;
   ClusterSweep cluster;
-  sweep::SweepResult result;
+  study::Result result;
   report::Answer answer;
   answer.environment_json = store_environment(opened).json;
   if (flags.cluster.given()) {
@@ -227,11 +227,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;
-  const bool any_ok = std::ranges::any_of(
-      result.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
-  answer.doubt = result.doubt;
-  answer.status = sweep_status(result, any_ok);
-  answer.message = sweep_message(result, any_ok);
+  answer.take(result.answer);
   if (flags.trains())
     print_epochs(flags.study, answer, epochs_of(flags), output);
   else
@@ -239,7 +235,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   for (const std::string& words : {cluster.note, answer.message})
     if (!words.empty()) Output::talk(fmt::format("sweetspot: {}", words));
   if (finish) finish({CountSignals::presses()});
-  return sweep_exit_code(result, any_ok);
+  return exit_code(result.answer.end);
 }
 
 void range_flag(CLI::App& app, const char* flag, std::string& target, const char* help) {

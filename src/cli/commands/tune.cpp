@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/tune_flags.h"
 #include "cli/exit_codes.h"
+#include "cli/flags/flags.h"
 #include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
@@ -103,37 +104,13 @@ report::Answer answer_of(const StudyWorkload& opened, const tuning::TuneResult& 
   report::Answer answer;
   answer.study = std::to_string(writer.study().id);
   answer.workload = opened.title;
-  answer.status = name(result.status);
-  answer.message = result.message;
+  answer.take(result.answer);
   answer.trials = result.trials;
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
-  answer.recommendation = result.recommendation;
-  answer.doubt = result.doubt;
   answer.facts = result.facts;
   answer.environment_json = store_environment(opened).json;
   return answer;
-}
-
-int exit_code(const tuning::TuneResult& result) {
-  switch (result.status) {
-    case advise::Status::found:
-      return 0;
-    case advise::Status::nothing_feasible:
-      return nothing_feasible_exit;
-    case advise::Status::batch_unconfirmed:
-    case advise::Status::energy_unknown:
-      return usage_exit;
-    case advise::Status::budget:
-      return partial_exit;
-    case advise::Status::stopped:
-      return signal_exit + CountSignals::last();
-    case advise::Status::store_failed:
-      return 1;
-    case advise::Status::device_lost:
-      return unfit_exit;
-  }
-  return 1;
 }
 
 int show_plan(const TuneFlags& flags, Output& output) {
@@ -248,8 +225,9 @@ int tune(const TuneFlags& flags, Output& output) {
     result = tuning::tune(*workload, *writer, options, live, CountSignals::presses());
   }
   const auto finish = opened.workload->finish();
-  if (flags.target.target && result.recommendation &&
-      (result.status == advise::Status::found || result.status == advise::Status::budget)) {
+  using trial::End;
+  if (flags.target.target && result.recommendation() &&
+      (result.answer.end == End::found || result.answer.end == End::budget)) {
     writer.reset();
     finish({CountSignals::presses()});
     return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
@@ -259,16 +237,16 @@ int tune(const TuneFlags& flags, Output& output) {
   const bool page = !flags.no_report && !result.trials.empty();
   const std::string url = store::store_url(flags.study.db);
   std::optional<advise::RankPlan> plan;
-  if (!flags.plan.ranks.empty() && result.recommendation)
-    plan = plan_of(flags.plan, flags.study, *result.recommendation, result.trials,
+  if (!flags.plan.ranks.empty() && result.recommendation())
+    plan = plan_of(flags.plan, flags.study, *result.recommendation(), result.trials,
                    opened.workload->about().samples);
   print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "",
                plan ? &*plan : nullptr, output);
-  if (result.status != advise::Status::found && !result.message.empty())
-    Output::talk(fmt::format("sweetspot: {}", result.message));
+  if (!result.answer.message.empty())
+    Output::talk(fmt::format("sweetspot: {}", result.answer.message));
   if (page) leave_report(std::move(answer), *store, url);
   finish({CountSignals::presses()});
-  return exit_code(result);
+  return exit_code(result.answer.end);
 }
 
 // Before ranks are started, and in each of them: checks what they do not support.

@@ -40,13 +40,13 @@ std::vector<std::int64_t> batches_of(const tuning::TuneOptions& tuned,
   std::int64_t batch = limits.multiple_of;
   while (batch < tuned.limits.min) batch *= 2;
   for (; batch <= most; batch *= 2) {
-    trial::Setting setting = speeds.recommendation->setting;
+    trial::Setting setting = speeds.recommendation()->setting;
     setting.batch = batch;
     const auto memory = training.predict(setting);
     if (memory && limits.memory.limit && *memory > *limits.memory.limit) break;
     batches.push_back(batch);
   }
-  if (batches.empty()) batches.push_back(speeds.recommendation->setting.batch);
+  if (batches.empty()) batches.push_back(speeds.recommendation()->setting.batch);
   return batches;
 }
 
@@ -60,28 +60,6 @@ std::string towards(const TargetFlags& flags) {
                         {"rule", flags.rule ? nlohmann::json(convergence::name(*flags.rule))
                                             : nlohmann::json(nullptr)}}
       .dump();
-}
-
-int exit_code(learning::TargetStatus status) {
-  using learning::TargetStatus;
-  switch (status) {
-    case TargetStatus::found:
-      return 0;
-    case TargetStatus::not_reached:
-    case TargetStatus::budget:
-      return partial_exit;
-    case TargetStatus::metric_missing:
-      return usage_exit;
-    case TargetStatus::nothing_feasible:
-      return nothing_feasible_exit;
-    case TargetStatus::stopped:
-      return signal_exit + CountSignals::last();
-    case TargetStatus::store_failed:
-      return 1;
-    case TargetStatus::device_lost:
-      return unfit_exit;
-  }
-  return 1;
 }
 
 // What to do about a metric that never appears.
@@ -101,7 +79,7 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
                    const std::optional<std::int64_t>& asked_max, bool leaves_report,
                    store::Store& store, Output& output) {
   StudyWorkload opened = open_training(study);
-  const advise::Recommendation& fastest = *speeds.recommendation;
+  const advise::Recommendation& fastest = *speeds.recommendation();
   learning::TargetOptions options;
   options.target = *flags.target;
   options.for_energy = flags.for_energy;
@@ -120,6 +98,7 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   options.seeds = flags.seeds;
   options.most_epochs = flags.most_epochs;
   options.command = tuned.command;
+  options.if_metric_missing = way_out(flags, study.command.given());
   if (study.budget) options.loop.budget = std::max(core::Seconds(0), *study.budget - speeds.spent);
   study::Terms terms;
   terms.kind = "tune";
@@ -132,33 +111,29 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   const trial::StudyKey study_key = study::study_key(
       fmt::format("{} to {}", opened.title, words(*flags.target)), opened.identity, terms);
   const std::unique_ptr<store::Writer> writer = open_study(store, study_key, opened, study);
-  learning::TargetResult result;
+  study::Result result;
   {
     LiveStudy live(
         {"training " + opened.title, study.precision, {}, study.tolerance, study.verbose});
     result =
         learning::reach_target(*opened.training, *writer, options, live, CountSignals::presses());
   }
-  if (result.status == learning::TargetStatus::metric_missing)
-    result.message = fmt::format("no run reported its {}{}", trial::name(flags.target->metric),
-                                 way_out(flags, study.command.given()));
   report::Answer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
-  answer.status = name(result.status);
-  answer.message = result.message;
+  answer.take(result.answer);
   answer.trials = result.trials;
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count() + speeds.spent.count();
-  answer.to_target = result.answer;
   answer.facts = speeds.facts;
   answer.environment_json = store_environment(opened).json;
   const bool page = leaves_report && !result.trials.empty();
   const std::string url = store::store_url(study.db);
   print_answer(study, answer, page ? report_file(url, answer.study).string() : "", nullptr, output);
-  if (!result.message.empty()) Output::talk(fmt::format("sweetspot: {}", result.message));
+  if (!result.answer.message.empty())
+    Output::talk(fmt::format("sweetspot: {}", result.answer.message));
   if (page) leave_report(std::move(answer), store, url);
-  return exit_code(result.status);
+  return exit_code(result.answer.end);
 }
 
 }  // namespace sweetspot::cli

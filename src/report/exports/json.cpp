@@ -70,10 +70,12 @@ Json limits_json(const search::Limits& limits) {
           {"memory_bytes", or_null(limits.memory.limit)}};
 }
 
+Json content_json(const auto& made) { return Json::parse(advise::to_json({made}))["content"]; }
+
 // The recommendation with the numbers of the trials that each of its rows is based on.
 Json recommendation_json(const Answer& answer, const std::vector<Row>& trials) {
   if (!answer.recommendation) return nullptr;
-  Json made = Json::parse(advise::to_json(*answer.recommendation));
+  Json made = content_json(*answer.recommendation);
   for (Json& row : made["rows"]) row["trials"] = Json::array();
   for (const Row& each : trials)
     if (const advise::BatchRow* row = row_of(*each.trial, answer))
@@ -107,8 +109,8 @@ Json json(const Answer& answer) {
               {"status", answer.status},
               {"message", answer.message.empty() ? Json(nullptr) : Json(answer.message)},
               {"recommendation", recommendation_json(answer, trials)}};
-  result["doubt"] = answer.doubt ? Json::parse(advise::to_json(*answer.doubt)) : Json(nullptr);
-  if (answer.to_target) result["time_to_target"] = Json::parse(advise::to_json(*answer.to_target));
+  result["doubt"] = answer.doubt ? content_json(*answer.doubt) : Json(nullptr);
+  if (answer.to_target) result["time_to_target"] = content_json(*answer.to_target);
   const auto found = answer.recommendation ? std::nullopt : measured(answer);
   result["measured"] = found ? Json{{"best_batch", found->best_batch},
                                     {"best_samples_per_second", found->best_samples_per_second},

@@ -208,8 +208,8 @@ Lines shown_reasons(const advise::Recommendation& made, const ScreenOptions& opt
 
 bool could_be_surer(const advise::Recommendation& made) {
   constexpr double small_regret = 0.005;  // of the throughput: such answers are equal
-  return made.objective != search::Objective::max_batch &&
-         made.cut_short != advise::CutShort::stopped && made.regret > small_regret;
+  return made.objective != search::Objective::max_batch && made.cut_short != trial::End::stopped &&
+         made.regret > small_regret;
 }
 
 Lines footer(const advise::Recommendation& made, const ScreenOptions& options) {

@@ -58,7 +58,7 @@ std::string stored_answer(const std::vector<trial::Trial>& trials) {
   advise::Recommendation made =
       *recommend(trials, tests::made_decision(batches, 0.002, 2.4e-5, 1024), facts);
   made.command = "sweetspot train --batch 1024";
-  return to_json(made);
+  return advise::to_json({made});
 }
 
 trial::Study made_study(std::size_t steps) {
@@ -71,7 +71,7 @@ trial::Study made_study(std::size_t steps) {
                            {"batch": 64, "weights_bytes": 4000000, "activations_bytes": 7000000},
                            {"batch": 512, "weights_bytes": 4000000, "activations_bytes": 24000000}
                          ]}})"};
-  study.state = trial::StudyState::finished;
+  study.end = trial::End::found;
   study.started_at = 1.79e9;
   std::int64_t id = 0;
   for (const std::int64_t batch : batches) {
@@ -99,6 +99,8 @@ trial::Study made_study(std::size_t steps) {
 trial::Study made_runs() {
   trial::Study study = made_study(0);
   study.study_key = {"sweep paper-cnn on mnist", R"({"terms": {"kind": "sweep"}})"};
+  study.end = trial::End::finished;
+  study.answer.clear();
   study.trials.clear();
   for (const std::int64_t batch : {100, 200, 400, 800, 1000})
     for (std::uint64_t seed = 1000; seed < 1003; ++seed) {
@@ -202,6 +204,7 @@ void write_large(const fs::path& folder, std::size_t trials, std::size_t steps) 
     study.trials.push_back(std::move(trial));
   }
   study.study_key.json = R"({"terms": {"kind": "sweep"}})";
+  study.answer.clear();
   report::Answer answer = report::answer_of(std::move(study));
   const auto start = std::chrono::steady_clock::now();
   const std::string page = report::html(std::move(answer));

@@ -1,9 +1,8 @@
-#include "advise/status.h"
+#include "advise/no_answer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "advise/phrases.h"
 #include "core/text.h"
@@ -11,20 +10,6 @@
 namespace sweetspot::advise {
 
 using phrases::size;
-
-std::string_view name(Status status) {
-  constexpr std::array<std::string_view, 8> names{
-      "found",   "nothing_feasible", "batch_unconfirmed", "energy_unknown",
-      "stopped", "budget",           "store_failed",      "device_lost"};
-  return names[static_cast<std::size_t>(status)];
-}
-
-Status status_of(CutShort end, bool found) {
-  constexpr std::array ended{Status::stopped, Status::budget, Status::store_failed,
-                             Status::device_lost};
-  if (end == CutShort::no) return found ? Status::found : Status::nothing_feasible;
-  return ended[static_cast<std::size_t>(end) - 1];
-}
 
 std::string no_energy_words() {
   return "the energy of these trials cannot be read (see sweetspot doctor): leave out --for energy";

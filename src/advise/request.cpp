@@ -1,0 +1,94 @@
+#include "advise/request.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "advise/json_form.h"
+
+namespace sweetspot::advise {
+namespace {
+
+constexpr auto limits_fields = [](auto& form, auto& limits) {
+  form.named("objective", limits.objective, search::Objective::energy);
+  form.field("min", limits.min);
+  form.field("max", limits.max);
+  form.field("multiple_of", limits.multiple_of);
+  form.field("tolerance", limits.tolerance);
+  form.field("divisor_of", limits.divisor_of);
+  form.field("memory_limit", limits.memory.limit);
+};
+
+constexpr auto towards_fields = [](auto& form, auto& towards) {
+  form.named("metric", towards.target.metric, trial::Target::Metric::loss);
+  form.field("value", towards.target.value);
+  form.field("energy", towards.for_energy);
+  form.field("most_epochs", towards.most_epochs);
+  form.field("base_batch", towards.base_batch);
+  form.named("rule", towards.rule, convergence::LearningRateRule::surge);
+};
+
+constexpr auto request_fields = [](auto& form, auto& request) {
+  form.named("kind", request.kind, Request::Kind::paper);
+  form.text("name", request.name);
+  form.group("limits", [&](auto& inner) { limits_fields(inner, request.limits); });
+  form.field("host_memory_limit", request.host_memory_limit);
+  form.field("gpu_memory_limit", request.gpu_memory_limit);
+  form.field("memory_share", request.memory_share);
+  form.field("precision", request.precision);
+  form.field("batches", request.batches);
+  form.field("accumulations", request.accumulations);
+  form.field("workers", request.workers);
+  form.field("precisions", request.precisions);
+  form.field("power_limits_watts", request.power_limits);
+  form.field("epochs", request.epochs);
+  form.object("towards", request.towards, towards_fields);
+  form.field("sharpness", request.sharpness);
+  form.field("branch_samples", request.branch_samples);
+  form.text("learning_rate_rule", request.learning_rate_rule);
+  form.text("weights_file", request.weights_file);
+  form.field("repeat", request.repeat);
+  form.field("program", request.program_major);
+  form.group("machine", [&](auto& inner) {
+    inner.field("cpu", request.machine.cpu);
+    inner.field("cores", request.machine.cores);
+  });
+};
+
+}  // namespace
+
+std::string_view name(Request::Kind kind) {
+  constexpr std::array<std::string_view, 4> names{"tune", "sweep", "critical-batch", "paper"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+trial::StudyKey study_key(const std::string& title, const Request& request) {
+  using Json = nlohmann::json;  // its keys are sorted: one text per request
+  const std::string terms = written_json([&](JsonWriter& form) { request_fields(form, request); });
+  const Json key{{"workload", Json::parse(request.workload)}, {"terms", Json::parse(terms)}};
+  return {fmt::format("{} {}", name(request.kind), title),
+          key.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+std::optional<Request> request_of(const trial::StudyKey& study_key) {
+  Request request;
+  request.limits.max = INT64_MAX / 2;  // as if there were none
+  const auto json = nlohmann::ordered_json::parse(study_key.json, nullptr, false);
+  if (!json.is_object() || !json.contains("terms")) return std::nullopt;
+  if (json.contains("workload")) request.workload = json["workload"].dump();
+  const auto fields = [&](JsonReader& form) { request_fields(form, request); };
+  const search::Limits& limits = request.limits;
+  if (!json["terms"].contains("kind") || !read_json(json["terms"].dump(), fields, Missing::kept) ||
+      limits.min < 1 || limits.max < limits.min || limits.multiple_of < 1)
+    return std::nullopt;
+  return request;
+}
+
+std::string title_of(const trial::StudyKey& study_key, const Request& request) {
+  const std::string kind = fmt::format("{} ", name(request.kind));
+  const std::string& title = study_key.workload;
+  return title.starts_with(kind) ? title.substr(kind.size()) : title;
+}
+
+}  // namespace sweetspot::advise

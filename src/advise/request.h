@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "convergence/learning_rate_rule.h"
+#include "search/search.h"
+#include "trial/study.h"
+#include "trial/target.h"
+
+namespace sweetspot::advise {
+
+// What was asked of a study, as given: what depends on the moment, such as free memory, is
+// excluded, or no study would ever be resumed.
+struct Request {
+  enum class Kind { tune, sweep, critical_batch, paper };
+  // A target of training runs, for a tune. With more seeds or finalists the study continues.
+  struct Towards {
+    trial::Target target;
+    bool for_energy = false;
+    int most_epochs = 20;
+    std::int64_t base_batch = 100;
+    std::optional<convergence::LearningRateRule> rule;
+  };
+  // For any workload. What of the machine only some depend on is in their identity.
+  struct Machine {
+    std::string cpu;
+    int cores = 0;
+  };
+
+  Kind kind = Kind::tune;
+  std::string workload = "null";  // its identity, as JSON
+  std::string name;               // given by the user; distinguishes studies; may be empty
+  search::Limits limits;
+  // limits.memory.limit applies to whatever device it runs on, these to the named one.
+  std::optional<core::Bytes> host_memory_limit, gpu_memory_limit;
+  std::optional<double> memory_share;
+  double precision = 0.02;
+  std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep
+  std::vector<std::string> precisions;                        // empty: the workload's own
+  std::vector<double> power_limits;                           // in watts; empty: unchanged
+  std::optional<std::int64_t> epochs;                         // of trials that train, the last one
+  std::optional<Towards> towards;
+  bool sharpness = false;  // of each end point, for trials that train
+  // For branches: their samples, and what else their losses depend on.
+  std::optional<std::int64_t> branch_samples;
+  std::string learning_rate_rule, weights_file;
+  int repeat = 1;
+  std::string program_major;  // a new major version measures again
+  Machine machine;
+};
+std::string_view name(Request::Kind kind);  // "critical-batch"
+
+// The study key: `title` is the workload for people, and everything else is decided by the request.
+trial::StudyKey study_key(const std::string& title, const Request& request);
+// Of a stored study; nullopt for a key that is not ours. What is missing in it is as by default.
+std::optional<Request> request_of(const trial::StudyKey& study_key);
+// The title that the key was made with: "paper-cnn on mnist".
+std::string title_of(const trial::StudyKey& study_key, const Request& request);
+
+}  // namespace sweetspot::advise
