@@ -10,9 +10,7 @@
 namespace sweetspot::advise {
 namespace {
 
-std::string figure(double value) { return core::format_count(value); }
-
-std::string epochs_words(double epochs) {
+std::string checkpoint_words(double epochs) {
   return epochs == 0 ? "at the start"
                      : fmt::format("after {:g} epoch{}", epochs, epochs == 1 ? "" : "s");
 }
@@ -20,8 +18,9 @@ std::string epochs_words(double epochs) {
 // Between batches, so it need not contain the answer, which is one of those tried.
 std::string crossing_words(const CriticalBatchAnswer& made) {
   if (!made.found->crossing || made.found->at_least) return "";
-  return fmt::format(" (interpolated: {} to {} over {} seeds)", figure(made.found->crossing->low),
-                     figure(made.found->crossing->high), made.seeds());
+  return fmt::format(" (interpolated: {} to {} over {} seeds)",
+                     core::format_count(made.found->crossing->low),
+                     core::format_count(made.found->crossing->high), made.seeds());
 }
 
 // If the loss rises from the first batch on, that one may be beyond the critical batch itself.
@@ -88,18 +87,19 @@ std::string sentence(const CriticalBatchAnswer& made, const std::string& workloa
   return fmt::format(
       "The critical batch of {} {} is {}{}{}: up to there the loss after {} more samples stays "
       "within {:g}% of batch {}'s.{}",
-      core::printable(workload), epochs_words(made.epochs), made.found->at_least ? "at least " : "",
-      figure(static_cast<double>(made.found->batch)), crossing_words(made),
-      figure(static_cast<double>(made.samples)), 100 * made.tolerance,
-      figure(static_cast<double>(made.rows.front().batch)), smallest_words(made));
+      core::printable(workload), checkpoint_words(made.epochs),
+      made.found->at_least ? "at least " : "",
+      core::format_count(static_cast<double>(made.found->batch)), crossing_words(made),
+      core::format_count(static_cast<double>(made.samples)), 100 * made.tolerance,
+      core::format_count(static_cast<double>(made.rows.front().batch)), smallest_words(made));
 }
 
 std::string noise_sentence(const CriticalBatchAnswer& made) {
   if (!made.noise_scale)
     return "The noise scale there is not known: the gradient does not stand out from its noise.";
-  return fmt::format("The noise scale there predicts {} ({} to {}).",
-                     figure(made.noise_scale->mean), figure(made.noise_scale->low),
-                     figure(made.noise_scale->high));
+  return fmt::format(
+      "The noise scale there predicts {} ({} to {}).", core::format_count(made.noise_scale->mean),
+      core::format_count(made.noise_scale->low), core::format_count(made.noise_scale->high));
 }
 
 void add_fields(JsonWriter& form, const CriticalBatchAnswer& made) {

@@ -3,6 +3,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
+
 namespace sweetspot::advise {
 namespace {
 
@@ -125,7 +127,7 @@ std::string written_json(const std::function<void(JsonWriter&)>& fields) {
   Json json = Json::object();
   JsonWriter form(json);
   fields(form);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(json);
 }
 
 bool read_json(const std::string& text, const std::function<void(JsonReader&)>& fields,

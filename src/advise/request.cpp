@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
 #include "advise/json_form.h"
+#include "core/json_values.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -56,7 +58,51 @@ constexpr auto request_fields = [](auto& form, auto& request) {
   });
 };
 
+void memory_row_fields(auto& form, auto& row) {
+  form.field("batch", row.first);
+  for (std::size_t i = 0; i < row.second.bytes.size(); ++i)
+    form.field(fmt::format("{}_bytes", name(static_cast<core::Use>(i))).c_str(),
+               row.second.bytes[i]);
+}
+
+constexpr auto run_facts_fields = [](auto& form, auto& facts) {
+  form.field("memory_free_bytes", facts.memory_free);
+  form.field("memory_limit_bytes", facts.memory_limit);
+  form.field("tolerance_share", facts.tolerance);
+  form.field("flops_per_second", facts.roofline.flops_per_second);
+  form.field("bytes_per_second", facts.roofline.bytes_per_second);
+  form.field("flops_per_sample", facts.cost.flops);
+  form.field("bytes_per_sample", facts.cost.bytes);
+  form.list("memory_by_use", facts.memory,
+            [](auto& each, auto& row) { memory_row_fields(each, row); });
+};
+
 }  // namespace
+
+std::string to_json(const RunFacts& facts) {
+  return written_json([&](JsonWriter& form) { run_facts_fields(form, facts); });
+}
+
+RunFacts run_facts_in(const std::string& environment_json) {
+  RunFacts facts;
+  const auto read = [&](JsonReader& form) {
+    form.group(run_facts_key, [&](JsonReader& inner) { run_facts_fields(inner, facts); });
+  };
+  return read_json(environment_json, read, Missing::kept) ? facts : RunFacts();
+}
+
+search::Limits limits_of(const Request& request, const RunFacts& facts) {
+  search::Limits limits = request.limits;
+  if (!request.batches.empty()) {
+    limits.min = std::ranges::min(request.batches), limits.max = std::ranges::max(request.batches);
+    limits.tolerance = facts.tolerance;
+  }
+  limits.memory.gpu_limit =
+      request.gpu_memory_limit ? request.gpu_memory_limit : limits.memory.limit;
+  if (request.memory_share) limits.memory.gpu_share = *request.memory_share;
+  limits.memory.limit = facts.memory_limit;
+  return limits;
+}
 
 std::string_view name(Request::Kind kind) {
   constexpr std::array<std::string_view, 4> names{"tune", "sweep", "critical-batch", "paper"};
@@ -67,8 +113,7 @@ trial::StudyKey study_key(const std::string& title, const Request& request) {
   using Json = nlohmann::json;  // its keys are sorted: one text per request
   const std::string terms = written_json([&](JsonWriter& form) { request_fields(form, request); });
   const Json key{{"workload", Json::parse(request.workload)}, {"terms", Json::parse(terms)}};
-  return {fmt::format("{} {}", name(request.kind), title),
-          key.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  return {fmt::format("{} {}", name(request.kind), title), core::json_text(key)};
 }
 
 std::optional<Request> request_of(const trial::StudyKey& study_key) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "convergence/learning_rate_rule.h"
-#include "search/search.h"
+#include "advise/advise.h"
+#include "core/buffer.h"
 #include "trial/study.h"
 #include "trial/target.h"
 
@@ -51,6 +51,24 @@ struct Request {
   Machine machine;
 };
 std::string_view name(Request::Kind kind);  // "critical-batch"
+
+// What the last run of a study knew besides. Stored with its environment, so that a stored study
+// shows as much as its command did.
+struct RunFacts {
+  std::optional<core::Bytes> memory_free;   // of the device, at the beginning
+  std::optional<core::Bytes> memory_limit;  // what a trial may take of it
+  double tolerance = experiment::noticeable_share;
+  Roofline roofline;
+  SampleCost cost;
+  std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory;  // predicted, by batch
+};
+std::string to_json(const RunFacts& facts);
+// As by default where they are unknown.
+RunFacts run_facts_in(const std::string& environment_json);
+constexpr const char* run_facts_key = "facts";  // of the environment
+
+// What may be tried in a run, and the goal.
+search::Limits limits_of(const Request& request, const RunFacts& facts);
 
 // The study key: `title` is the workload for people, and everything else is decided by the request.
 trial::StudyKey study_key(const std::string& title, const Request& request);

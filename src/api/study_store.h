@@ -2,21 +2,20 @@
 #include <sweetspot/options.h>
 
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "search/search.h"
+#include "advise/request.h"
 #include "store/store.h"
 
 namespace sweetspot::api {
 
-// Where the trials of these options go: a study in the store they name, else memory.
+// What the options ask.
+advise::Request request_of(const Options& options, const search::Limits& limits);
+
+// The study of these options in the store that they name, else in one in memory.
 struct Kept {
   std::unique_ptr<store::Store> store;  // outlives its writer
   std::unique_ptr<store::Writer> writer;
 };
 Kept keep(const Options& options, const search::Limits& limits);
-
-std::string environment_json();  // of this library and machine
 
 }  // namespace sweetspot::api

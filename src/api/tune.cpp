@@ -116,8 +116,11 @@ Result tuned(const Options& options, const Hooks& hooks) {
   Teller teller(options.progress, stop);
   const tuning::TuneResult found = tuning::tune(workload, *kept.writer, asked, teller, stop);
   teller.rethrow();
-  return api::answer(found, options.name,
-                     kept.store ? std::to_string(kept.writer->study().id) : "");
+  report::ShownStudy study = report::shown_study(
+      study::stored_study(*kept.store, kept.writer->study(), found),
+      report::RunInfo{found.answer.end, found.answer.message, found.resumed, found.spent.count()});
+  if (options.store.empty()) study.number.clear();
+  return api::answer(study);
 }
 
 }  // namespace

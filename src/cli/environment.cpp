@@ -7,6 +7,7 @@
 
 #include "cli/help/about.h"
 #include "cli/output.h"
+#include "core/json_values.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cuda/cuda.h"
 #include "probe/cpu/roofline.h"
@@ -49,11 +50,11 @@ nlohmann::ordered_json environment(int threads, const workload::native::Device& 
           {"build_type", SWEETSPOT_BUILD_TYPE},
           {"compiler", __VERSION__},
           {"system", system_name()},
-          {"cpu", or_null(probe::proc::cpu().model)},
+          {"cpu", probe::proc::cpu().model},
           {"usable_cores", probe::proc::usable_cores()},
           {"threads", threads},
-          {"memory_total_bytes", or_null(memory.total)},
-          {"memory_free_bytes", or_null(memory.free)},
+          {"memory_total_bytes", memory.total},
+          {"memory_free_bytes", memory.free},
           {"library", backend.library},
           {"isa", backend.isa},
           {"gpus", probe::proc::nvidia_gpus()},

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_values.h"
 
 namespace sweetspot::cli {
 
@@ -19,8 +20,7 @@ void Output::print(std::string_view text) {
 }
 
 void Output::print_json(const nlohmann::ordered_json& result) {
-  // Names come from untrusted files and may not be UTF-8.
-  print(result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  core::json_text(print(result, 2) + "\n");
 }
 
 void Output::finish() {
@@ -42,24 +42,8 @@ namespace {
 
 constexpr int schema_version = 1;
 
-template <class T>
-nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
 }  // namespace
 
 nlohmann::ordered_json result_object() { return {{"schema_version", schema_version}}; }
-
-nlohmann::ordered_json or_null(const std::optional<double>& value) { return value_or_null(value); }
-nlohmann::ordered_json or_null(const std::optional<std::int64_t>& value) {
-  return value_or_null(value);
-}
-nlohmann::ordered_json or_null(const std::optional<core::Bytes>& value) {
-  return value_or_null(value);
-}
-nlohmann::ordered_json or_null(const std::optional<std::string>& value) {
-  return value_or_null(value);
-}
 
 }  // namespace sweetspot::cli

@@ -13,11 +13,11 @@
 #include "cli/output.h"
 #include "cli/stored_study.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/text.h"
 #include "model/counts.h"
 #include "probe/proc/host.h"
 #include "probe/proc/own_use.h"
-#include "study/study_key.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
@@ -122,7 +122,7 @@ StudyWorkload open_command(const StudyFlags& flags, Trials trials) {
   opened.threads = probe::proc::usable_cores();
   opened.measure = program_measure(options);
   opened.batch_parts = options.ranks_of_batch();
-  opened.free_memory = probe::proc::memory().free;
+  opened.facts.memory_free = probe::proc::memory().free;
   if (options.caller) probe::proc::count_as_own(::getppid());
   if (command::used(options).workers) opened.most_workers = probe::proc::usable_cores();
   if (trials == Trials::epochs)
@@ -140,7 +140,7 @@ StudyWorkload open_fake(const StudyFlags& flags, Trials trials) {
   else
     opened.workload = std::make_unique<fake::FakeWorkload>(parse_fake(flags.workload));
   opened.title = flags.workload;
-  opened.free_memory = probe::proc::memory().free;
+  opened.facts.memory_free = probe::proc::memory().free;
   opened.identity = nlohmann::json(flags.workload).dump();
   return opened;
 }
@@ -196,8 +196,8 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   opened.title =
       fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
   opened.base = native::setting_of(run.options);
-  opened.cost = {static_cast<double>(counts.training_flops),
-                 passes_over_activations * static_cast<double>(counts.activation_bytes)};
+  opened.facts.cost = {static_cast<double>(counts.training_flops),
+                       passes_over_activations * static_cast<double>(counts.activation_bytes)};
   opened.threads = options.threads;
   opened.ranks = options.ranks.count();
   if (opened.ranks > 1) opened.title += fmt::format(" ({} ranks)", opened.ranks);
@@ -205,14 +205,14 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   opened.operations_roofline = device_roofline(run.options);
   if (options.device.gpu) {  // whose roofline is not measured
     opened.title += fmt::format(" ({} on {})", name(run.options.precision), name(options.device));
-    opened.free_memory = engine::cuda::free_memory(*options.device.gpu);
+    opened.facts.memory_free = engine::cuda::free_memory(*options.device.gpu);
   } else {
-    opened.roofline = opened.operations_roofline;
-    opened.free_memory = probe::proc::memory().free;
+    opened.facts.roofline = opened.operations_roofline;
+    opened.facts.memory_free = probe::proc::memory().free;
   }
   opened.identity = native::identity_json(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
-  opened.memory = memory_of(run, trials);
+  opened.facts.memory = memory_of(run, trials);
   if (opened.ranks > 1)
     opened.workload = native::make_ranked_workload(std::move(run));
   else if (trials == Trials::epochs)
@@ -222,49 +222,52 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   return opened;
 }
 
-StudyWorkload open_ours(const StudyFlags& flags, Trials trials, bool sharpness = false) {
+StudyWorkload open_ours(const StudyFlags& flags, Trials trials, bool sharpness) {
   if (flags.workload == "native") return open_native(flags, trials, sharpness);
   if (flags.workload.starts_with("fake")) return open_fake(flags, trials);
   throw core::InputError(
       fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
 }
 
-// In the format that report::answer_of reads.
-nlohmann::ordered_json facts_json(const StudyWorkload& opened) {
-  nlohmann::ordered_json memory = nlohmann::ordered_json::array();
-  for (const auto& [batch, by_use] : opened.memory) {
-    nlohmann::ordered_json row{{"batch", batch}};
-    for (const core::Use use : uses) row[fmt::format("{}_bytes", name(use))] = by_use[use];
-    memory.push_back(std::move(row));
-  }
-  return {{"memory_free_bytes", or_null(opened.free_memory)},
-          {"flops_per_second", or_null(opened.roofline.flops_per_second)},
-          {"bytes_per_second", or_null(opened.roofline.bytes_per_second)},
-          {"flops_per_sample", or_null(opened.cost.flops)},
-          {"bytes_per_sample", or_null(opened.cost.bytes)},
-          {"memory_by_use", std::move(memory)}};
+StudyWorkload opened_as(const StudyFlags& flags, Trials trials, bool sharpness) {
+  check_kind(flags.command);
+  StudyWorkload opened =
+      flags.command.given() ? open_command(flags, trials) : open_ours(flags, trials, sharpness);
+  add_limits(flags, opened);
+  return opened;
 }
 
 }  // namespace
 
 StudyWorkload open_workload(const StudyFlags& flags) {
-  check_kind(flags.command);
-  return flags.command.given() ? open_command(flags, Trials::steps)
-                               : open_ours(flags, Trials::steps);
+  return opened_as(flags, Trials::steps, false);
 }
 
 StudyWorkload open_training(const StudyFlags& flags, bool sharpness) {
-  check_kind(flags.command);
-  return flags.command.given() ? open_command(flags, Trials::epochs)
-                               : open_ours(flags, Trials::epochs, sharpness);
+  return opened_as(flags, Trials::epochs, sharpness);
 }
 
-void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
-                       search::Limits& limits) {
-  limits.memory.limit = memory_allowed(flags, opened.free_memory, opened.device.gpu.has_value());
-  const MemoryLimits& asked = flags.memory_limit;
-  limits.memory.gpu_limit = asked.gpu ? asked.gpu : asked.any;
-  limits.memory.gpu_share = flags.memory_share;
+void add_limits(const StudyFlags& flags, StudyWorkload& opened) {
+  opened.facts.memory_limit =
+      memory_allowed(flags, opened.facts.memory_free, opened.device.gpu.has_value());
+  opened.facts.tolerance = flags.tolerance;
+}
+
+advise::Request request_of(const StudyFlags& flags, const StudyWorkload& opened,
+                           advise::Request::Kind kind) {
+  advise::Request request;
+  request.kind = kind;
+  request.workload = opened.identity;
+  request.name = flags.name;
+  request.limits.memory.limit = flags.memory_limit.any;
+  request.host_memory_limit = flags.memory_limit.host;
+  request.gpu_memory_limit = flags.memory_limit.gpu;
+  request.memory_share = flags.memory_share;
+  request.precision = flags.precision;
+  const std::string version = SWEETSPOT_VERSION;
+  request.program_major = version.substr(0, version.find('.'));
+  request.machine = {probe::proc::cpu().model.value_or(""), probe::proc::usable_cores()};
+  return request;
 }
 
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,
@@ -292,14 +295,8 @@ trial::Environment store_environment(const StudyWorkload& opened) {
   std::string machine = fmt::format("{}, {} cores", model, probe::proc::usable_cores());
   if (opened.device.gpu) machine = fmt::format("{}; {}", opened.device.model, machine);
   nlohmann::ordered_json json = environment(opened.threads, opened.device);
-  json["facts"] = facts_json(opened);
-  return {version_line(), std::move(machine),
-          json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
-}
-
-std::string program_major() {
-  const std::string version = SWEETSPOT_VERSION;
-  return version.substr(0, version.find('.'));
+  json[advise::run_facts_key] = nlohmann::ordered_json::parse(advise::to_json(opened.facts));
+  return {version_line(), std::move(machine), core::json_text(json)};
 }
 
 }  // namespace sweetspot::cli

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "advise/advise.h"
+#include "advise/request.h"
 #include "cli/flags/native_flags.h"
 #include "cli/flags/study_flags.h"
 #include "core/buffer.h"
@@ -26,16 +26,13 @@ struct StudyWorkload {
   std::unique_ptr<workload::Training> training;
   std::string title;  // "paper-cnn on mnist"
   trial::Setting base;
-  advise::SampleCost cost;
-  advise::Roofline roofline;
-  advise::Roofline operations_roofline;  // the same, and a GPU's rated one
-  std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory;  // predicted, by batch
+  advise::RunFacts facts;
+  advise::Roofline operations_roofline;  // as in the facts, and a GPU's rated one
   int threads = 1;
   workload::native::Device device;
-  std::optional<core::Bytes> free_memory;  // of the device, now
-  std::vector<std::string> reasons;        // in addition to those of the search
-  report::Command command;                 // trains at any setting
-  std::string identity;                    // JSON, for the study key
+  std::vector<std::string> reasons;  // in addition to those of the search
+  report::Command command;           // trains at any setting
+  std::string identity;              // JSON, for the study key
   // How its trials are measured: a program is started for each, and observed from outside.
   measure::MeasureOptions measure;
   std::optional<int> most_workers;  // if the program lets them be chosen
@@ -49,16 +46,16 @@ StudyWorkload open_workload(const StudyFlags& flags);
 // The same for training instead of timing: by epochs, with the sharpness of each end point if
 // requested, and a program until it is stopped.
 StudyWorkload open_training(const StudyFlags& flags, bool sharpness = false);
-// The memory limits of its trials.
-void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
-                       search::Limits& limits);
+// What its trials may take of the free memory, and what the flags say of their results.
+void add_limits(const StudyFlags& flags, StudyWorkload& opened);
+// What the flags ask of it, as far as all commands have it in common.
+advise::Request request_of(const StudyFlags& flags, const StudyWorkload& opened,
+                           advise::Request::Kind kind);
 // The study of this key, resumed or new. One that could not confirm the batch is restarted, unless
 // the user says that it arrives: something other than the command was fixed.
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,
                                           const StudyWorkload& opened, const StudyFlags& flags);
-// What the store keeps about this program and machine, and about the workload, so that a stored
-// study shows as much as its command did.
+// What the store keeps about this program and machine, with the facts of the run.
 trial::Environment store_environment(const StudyWorkload& opened);
-std::string program_major();  // "0"
 
 }  // namespace sweetspot::cli

@@ -34,7 +34,7 @@ std::vector<std::string> parse_precisions(const std::string& text, const StudyFl
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');)
     if (!part.empty() && std::ranges::find(words, part) == words.end()) words.push_back(part);
-  if (words.size() < 2) return {opened.base.configuration.precision};
+  if (words.size() < 2) return {};
   if (flags.command.given()) {
     if (!workload::command::used(flags.command.options).precision)
       throw core::InputError(
@@ -65,6 +65,7 @@ Limited limit_power(const StudyFlags& flags, const StudyWorkload& opened) {
 std::vector<trial::Setting> variants_of(const trial::Setting& base,
                                         const std::vector<std::string>& precisions,
                                         const std::vector<double>& watts) {
+  if (precisions.empty()) return variants_of(base, {base.configuration.precision}, watts);
   std::vector<std::optional<double>> limits(watts.begin(), watts.end());
   if (limits.empty()) limits.push_back(std::nullopt);
   std::vector<trial::Setting> variants;

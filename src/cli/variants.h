@@ -8,8 +8,8 @@
 
 namespace sweetspot::cli {
 
-// "fp32,bf16". What the engine does not support on its device, or a program ignores, is an error
-// before anything is measured.
+// "fp32,bf16": several, or none, which is the workload's own. What the engine does not support on
+// its device, or a program ignores, is an error before anything is measured.
 std::vector<std::string> parse_precisions(const std::string& text, const StudyFlags& flags,
                                           const StudyWorkload& opened);
 
@@ -23,7 +23,7 @@ struct Limited {
 // InputError if a limit is out of range.
 Limited limit_power(const StudyFlags& flags, const StudyWorkload& opened);
 
-// Each precision with each power limit, which may be none.
+// Each precision with each power limit; without any, the base's own.
 std::vector<trial::Setting> variants_of(const trial::Setting& base,
                                         const std::vector<std::string>& precisions,
                                         const std::vector<double>& watts);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "core/text.h"
 #include "report/epochs.h"
 #include "report/formats.h"
@@ -33,11 +34,11 @@ std::string loss_words(const CriticalBatchAnswer::Row& row) {
 
 }  // namespace
 
-std::string critical_batch_text(const Answer& answer) {
-  const CriticalBatchAnswer& made = *answer.critical_batch;
+std::string critical_batch_text(const ShownStudy& study) {
+  const CriticalBatchAnswer& made = *study.critical_batch();
   if (!made.found) return "";
   std::string text;
-  const std::string words = sentence(made, answer.workload) + " " + noise_sentence(made);
+  const std::string words = sentence(made, study.workload) + " " + noise_sentence(made);
   for (const std::string& line : wrapped(words, 80)) text += line + "\n";
   text += "\n";
   Table table({{"batch"},
@@ -56,20 +57,20 @@ std::string critical_batch_text(const Answer& answer) {
                : row.within_tolerance ? "yes"
                                       : "no"});
   text += table.text();
-  return text + fmt::format("Every branch: sweetspot studies show {}\n", answer.study);
+  return text + fmt::format("Every branch: sweetspot studies show {}\n", study.number);
 }
 
-Json critical_batch_json(const Answer& answer) {
+Json critical_batch_json(const ShownStudy& study) {
   Json json{{"schema_version", schema_version},
-            {"study", answer.study},
-            {"workload", answer.workload},
-            {"status", answer.status},
-            {"message", answer.message.empty() ? Json(nullptr) : Json(answer.message)},
-            {"sentence", sentence(*answer.critical_batch, answer.workload)}};
-  json.update(Json::parse(advise::to_json({*answer.critical_batch}))["content"]);
-  json["cost"] = {{"seconds", answer.seconds},
-                  {"trials", answer.trials.size() - answer.resumed},
-                  {"resumed_trials", answer.resumed}};
+            {"study", study.number},
+            {"workload", study.workload},
+            {"status", name(study.answer.end)},
+            {"message", core::unless_empty(study.answer.message)},
+            {"sentence", sentence(*study.critical_batch(), study.workload)}};
+  json.update(Json::parse(advise::to_json({*study.critical_batch()}))["content"]);
+  json["cost"] = {{"seconds", study.seconds},
+                  {"trials", study.trials.size() - study.resumed},
+                  {"resumed_trials", study.resumed}};
   return json;
 }
 

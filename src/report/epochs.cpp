@@ -34,10 +34,10 @@ std::string cell(const std::optional<double>& value) {
 
 }  // namespace
 
-Json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs) {
-  Json result = json(answer);
+Json epoch_json(const ShownStudy& study, std::span<const std::int64_t> epochs) {
+  Json result = json(study);
   result["cells"] = Json::array();
-  for (const EpochCell& c : epoch_cells(answer.trials, epochs))
+  for (const EpochCell& c : epoch_cells(study.trials, epochs))
     result["cells"].push_back(
         {{"batch", c.setting.batch},
          {"accumulation", c.setting.accumulation},
@@ -47,7 +47,7 @@ Json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs) {
          {"trials", c.train_seconds.size()},
          {"train_seconds", estimate(c.train_seconds, mean_seconds(c.train_seconds))},
          {"test_accuracy", estimate(c.test_accuracy, mean_share(c.test_accuracy))}});
-  result["end_points"] = end_point_json(answer.trials);
+  result["end_points"] = end_point_json(study.trials);
   return result;
 }
 
@@ -281,13 +281,13 @@ std::string epoch_sentence(std::span<const trial::Trial> trials,
                      told(*fastest), end);
 }
 
-std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> epochs) {
+std::string epoch_markdown(const ShownStudy& study, std::span<const std::int64_t> epochs) {
   std::string text =
-      fmt::format("# Accuracy and training time of {}\n\n", core::printable(answer.workload));
-  const std::string sentence = epoch_sentence(answer.trials, epochs);
+      fmt::format("# Accuracy and training time of {}\n\n", core::printable(study.workload));
+  const std::string sentence = epoch_sentence(study.trials, epochs);
   if (!sentence.empty()) text += sentence + "\n\n";
-  if (!answer.message.empty()) text += answer.message + "\n\n";
-  return text + epoch_tables(answer.trials, epochs);
+  if (!study.answer.message.empty()) text += study.answer.message + "\n\n";
+  return text + epoch_tables(study.trials, epochs);
 }
 
 }  // namespace sweetspot::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 #include "stats/interval.h"
 
 namespace sweetspot::report {
@@ -34,11 +34,11 @@ std::string epoch_tables(std::span<const trial::Trial> trials,
 // The most accurate batch and the fastest, in a sentence; empty if nothing was trained.
 std::string epoch_sentence(std::span<const trial::Trial> trials,
                            std::span<const std::int64_t> epochs);
-std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> epochs);
+std::string epoch_markdown(const ShownStudy& study, std::span<const std::int64_t> epochs);
 // One row per epoch of each trial.
 std::string epoch_csv(std::span<const trial::Trial> trials);
 // The object of `--json` as for any study, and `cells`.
-nlohmann::ordered_json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs);
+nlohmann::ordered_json epoch_json(const ShownStudy& study, std::span<const std::int64_t> epochs);
 
 // The mean over runs with different seeds and its 95% interval by Student's t, which with two runs
 // is 12.7 standard errors wide: truncated to possible values, which does not reduce its coverage.

@@ -1,15 +1,18 @@
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <variant>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
 // monostate: unknown, which is null in JSON, empty in CSV and a dash in a table.
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string>;
+
+nlohmann::ordered_json json(const Value& value);
 
 enum class Show { never, always, when_it_varies, when_known };
 

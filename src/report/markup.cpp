@@ -72,8 +72,8 @@ constexpr std::size_t longest_cell = 240;  // the whole text is a click away
 
 }  // namespace
 
-PageTable page_table(const Answer& answer) {
-  const std::vector<Row> list = rows(answer);
+PageTable page_table(const ShownStudy& study) {
+  const std::vector<Row> list = rows(study);
   std::vector<const Field*> shown_fields;
   PageTable table;
   for (const Field& field : fields())
@@ -83,7 +83,7 @@ PageTable page_table(const Answer& answer) {
     }
   for (const Row& row : list) {
     PageTable::Line line;
-    line.trial = static_cast<std::size_t>(row.trial - answer.trials.data());
+    line.trial = static_cast<std::size_t>(row.trial - study.trials.data());
     for (const Field* field : shown_fields) {
       const std::string words = shown(field->words(row), longest_cell);
       line.cells.push_back(field->left ? words : with_thin_spaces(words));

@@ -35,6 +35,6 @@ struct PageTable {
   std::vector<Column> columns;
   std::vector<Line> lines;
 };
-PageTable page_table(const Answer& answer);
+PageTable page_table(const ShownStudy& study);
 
 }  // namespace sweetspot::report

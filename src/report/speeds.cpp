@@ -17,8 +17,8 @@ using Base =
     std::tuple<std::string, std::string, std::int64_t, int, int, double, std::optional<double>>;
 using Groups = std::map<Base, std::vector<const trial::Trial*>>;
 
-bool has_given_batch(const Answer& answer) {
-  return answer.recommendation && answer.recommendation->global_batch;
+bool has_given_batch(const ShownStudy& study) {
+  return study.recommendation() && study.recommendation()->global_batch;
 }
 
 // With a given batch the accumulation varies.
@@ -72,9 +72,9 @@ trial::Trial for_search(const trial::Trial& t, std::int64_t size) {
 
 // The model of whole curves weighs every pair of cliffs between batches, which takes minutes for a
 // grid of a hundred: the measurements of each batch are enough here.
-void find_speeds(Curve& curve, const Answer& answer) {
+void find_speeds(Curve& curve, const ShownStudy& study) {
   std::vector<trial::Trial> trials;
-  for (const trial::Trial* t : curve.trials) trials.push_back(for_search(*t, size_of(*t, answer)));
+  for (const trial::Trial* t : curve.trials) trials.push_back(for_search(*t, size_of(*t, study)));
   const stats::StepTimes times = search::evidence(trials).times;
   const std::size_t count = times.batches.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -85,9 +85,9 @@ void find_speeds(Curve& curve, const Answer& answer) {
   curve.cost = advise::step_cost(curve.trials);
 }
 
-bool is_recommended(const Curve& curve, const Answer& answer) {
+bool is_recommended(const Curve& curve, const ShownStudy& study) {
   return std::ranges::any_of(curve.trials,
-                             [&](const trial::Trial* t) { return row_of(*t, answer) != nullptr; });
+                             [&](const trial::Trial* t) { return row_of(*t, study) != nullptr; });
 }
 
 void recall_speeds(Curve& curve, const advise::Recommendation& made) {
@@ -97,22 +97,22 @@ void recall_speeds(Curve& curve, const advise::Recommendation& made) {
 }
 
 std::vector<const trial::Trial*> well_ended(const std::vector<const trial::Trial*>& trials,
-                                            std::int64_t batch, const Answer& answer) {
+                                            std::int64_t batch, const ShownStudy& study) {
   std::vector<const trial::Trial*> list;
   std::ranges::copy_if(trials, std::back_inserter(list), [&](const trial::Trial* t) {
-    return size_of(*t, answer) == batch && t->outcome == trial::Outcome::ok;
+    return size_of(*t, study) == batch && t->outcome == trial::Outcome::ok;
   });
   return list;
 }
 
-std::vector<BatchSpeed> speeds_of(const advise::Recommendation& made, const Answer& answer) {
+std::vector<BatchSpeed> speeds_of(const advise::Recommendation& made, const ShownStudy& study) {
   std::vector<const trial::Trial*> trials;
-  for (const trial::Trial& t : answer.trials)
-    if (row_of(t, answer)) trials.push_back(&t);
+  for (const trial::Trial& t : study.trials)
+    if (row_of(t, study)) trials.push_back(&t);
   std::vector<BatchSpeed> list;
   for (const advise::BatchRow& row : made.rows)
     if (row.samples_per_second)
-      list.push_back({row.batch, *row.samples_per_second, well_ended(trials, row.batch, answer)});
+      list.push_back({row.batch, *row.samples_per_second, well_ended(trials, row.batch, study)});
   return list;
 }
 
@@ -135,41 +135,41 @@ std::optional<Measured> measured_of(const std::vector<BatchSpeed>& speeds, doubl
 
 }  // namespace
 
-std::vector<Curve> curves(const Answer& answer) {
+std::vector<Curve> curves(const ShownStudy& study) {
   Groups groups;
-  for (const trial::Trial& t : answer.trials)
-    groups[base_of(t, has_given_batch(answer))].push_back(&t);
+  for (const trial::Trial& t : study.trials)
+    groups[base_of(t, has_given_batch(study))].push_back(&t);
   std::vector<Curve> list;
   for (const auto& [base, trials] : groups) {
     Curve curve;
     curve.name = name_of(base, groups), curve.trials = trials;
-    if (!is_recommended(curve, answer)) {
-      find_speeds(curve, answer);
+    if (!is_recommended(curve, study)) {
+      find_speeds(curve, study);
       list.push_back(std::move(curve));
     } else {
-      recall_speeds(curve, *answer.recommendation);
+      recall_speeds(curve, *study.recommendation());
       list.insert(list.begin(), std::move(curve));
     }
   }
   return list;
 }
 
-std::vector<BatchSpeed> speeds(const Answer& answer) {
-  if (answer.recommendation) return speeds_of(*answer.recommendation, answer);
+std::vector<BatchSpeed> speeds(const ShownStudy& study) {
+  if (study.recommendation()) return speeds_of(*study.recommendation(), study);
   std::map<std::int64_t, BatchSpeed> fastest;
-  for (const Curve& curve : curves(answer))
+  for (const Curve& curve : curves(study))
     for (const auto& [batch, speed] : curve.samples_per_second)
       if (BatchSpeed& known = fastest[batch]; speed.mean > known.samples_per_second.mean)
-        known = {batch, speed, well_ended(curve.trials, batch, answer)};
+        known = {batch, speed, well_ended(curve.trials, batch, study)};
   std::vector<BatchSpeed> list;
   for (auto& [batch, speed] : fastest) list.push_back(std::move(speed));
   return list;
 }
 
-std::optional<Measured> measured(const Answer& answer) {
-  if (answer.doubt) return std::nullopt;  // the speeds belong to batches that were not used
-  if (!answer.recommendation) return measured_of(speeds(answer), answer.facts.limits.tolerance);
-  const advise::Recommendation& made = *answer.recommendation;
+std::optional<Measured> measured(const ShownStudy& study) {
+  if (study.doubt()) return std::nullopt;  // the speeds belong to batches that were not used
+  if (!study.recommendation()) return measured_of(speeds(study), study.facts.limits.tolerance);
+  const advise::Recommendation& made = *study.recommendation();
   const advise::BatchRow* chosen = made.chosen_row();  // with the loader that all of them had
   const bool has_speed = chosen && chosen->samples_per_second;
   return Measured{made.best_batch, made.batch, made.best_samples_per_second,

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
@@ -16,7 +16,7 @@ struct Curve {
   std::optional<advise::StepCost> cost;
 };
 // The recommendation's first.
-std::vector<Curve> curves(const Answer& answer);
+std::vector<Curve> curves(const ShownStudy& study);
 
 // What is known of a batch at its fastest setting.
 struct BatchSpeed {
@@ -25,7 +25,7 @@ struct BatchSpeed {
   std::vector<const trial::Trial*> trials;  // successful ones
 };
 // Ascending; with a recommendation, its rows.
-std::vector<BatchSpeed> speeds(const Answer& answer);
+std::vector<BatchSpeed> speeds(const ShownStudy& study);
 
 // The fastest batch and the smallest within the tolerance of it; with a recommendation, the chosen
 // one.
@@ -34,6 +34,6 @@ struct Measured {
   double best_samples_per_second = 0, knee_samples_per_second = 0;
   bool contended = false;  // one of the two is known from contended trials only
 };
-std::optional<Measured> measured(const Answer& answer);
+std::optional<Measured> measured(const ShownStudy& study);
 
 }  // namespace sweetspot::report

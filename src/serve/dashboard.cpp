@@ -7,10 +7,11 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/number.h"
-#include "report/answer.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"
+#include "report/shown_study.h"
 #include "report/study_summary.h"
 
 namespace sweetspot::serve {
@@ -25,9 +26,7 @@ constexpr std::int64_t newest = 0;  // a topic: no study has this number
 // After a stream broke off, a page waits this long before it reconnects.
 constexpr const char* stream_opening = "retry: 2000\n\n";
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string text_of(const Json& json) { return core::json_text(json); }
 
 // A number from the query; nullopt if it is absent.
 std::optional<std::int64_t> number(const Request& request, const std::string& name) {
@@ -106,7 +105,7 @@ Response Dashboard::page(const Request& request) {
   Response response;
   response.type = http::html_text;
   response.policy = report::page_policy(true);
-  response.body = http::bytes(report::html(report::answer_of(study ? *study : no_study()), live));
+  response.body = http::bytes(report::html(report::shown_study(study ? *study : no_study()), live));
   return response;
 }
 
@@ -131,9 +130,7 @@ Response Dashboard::steps(const Request& request) {
 Response Dashboard::list(const Request& request) {
   allow_only(request, {});
   Json json{{"schema_version", schema_version}, {"studies", Json::array()}};
-  const auto said = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
-  };
+  const auto said = [](const std::string& text) { return core::unless_empty(text); };
   for (const trial::Study& study : store_.studies()) {
     const report::StudySummary asked = report::study_summary(study.study_key);
     json["studies"].push_back({{"study", std::to_string(study.id)},
@@ -170,8 +167,8 @@ http::Event Dashboard::read(std::int64_t topic) {
   if (!problem_.empty()) return http::event("problem", text_of(Json{{"message", problem_}}));
   const trial::Study* study = find(studies_, topic);
   if (study || topic == newest)
-    return http::event("study",
-                       text_of(report::page_data(report::answer_of(study ? *study : no_study()))));
+    return http::event(
+        "study", text_of(report::page_data(report::shown_study(study ? *study : no_study()))));
   http::Event gone = http::event("gone", "{}");
   gone.is_last = true;
   return gone;

@@ -23,6 +23,19 @@ void refuse_as(trial::Trial& trial, const std::string& why) {
   trial.samples_per_second.reset();
 }
 
+trial::Study stored_study(const store::Store& store, const trial::Study& opened,
+                          const Result& result) {
+  try {
+    if (result.answer.end != trial::End::store_failed)
+      if (auto stored = store.study(opened.id)) return *std::move(stored);
+  } catch (const core::Error&) {  // it was there until a moment ago
+  }
+  trial::Study study = opened;
+  study.trials = result.trials;
+  study.answer = advise::to_json(result.answer);
+  return study;
+}
+
 core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 bool is_energy_unknown(search::Objective objective, std::span<const trial::Trial> trials) {

@@ -71,6 +71,11 @@ struct Result {
   core::Seconds spent{0};   // in this run
 };
 
+// From the store; as far as the run has it in memory if that failed. `opened`: as its writer has
+// it.
+trial::Study stored_study(const store::Store& store, const trial::Study& opened,
+                          const Result& result);
+
 // Asks what to measure, measures it, and stores it before anything else begins. It alone knows the
 // budget, and whether it was told to stop.
 class Loop {

@@ -87,17 +87,17 @@ TEST(SharpMinima, AreJudgedByTheIntervalsOverSeeds) {
   EXPECT_EQ(paper::sharp_minima(cpu)[0].verdict, Verdict::not_tested) << "one seed of each";
 }
 
-Answer branches_answer() {
-  Answer answer;
-  answer.study = "7", answer.workload = "net on data";
-  advise::CriticalBatchAnswer& made = answer.critical_batch.emplace();
+ShownStudy branches_answer() {
+  ShownStudy answer;
+  answer.number = "7", answer.workload = "net on data";
+  auto& made = answer.answer.content.emplace<advise::CriticalBatchAnswer>();
   made.epochs = 1, made.samples = 15'360;
   return answer;
 }
 
 TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
-  Answer answer = branches_answer();
-  advise::CriticalBatchAnswer& made = *answer.critical_batch;
+  ShownStudy answer = branches_answer();
+  advise::CriticalBatchAnswer& made = std::get<advise::CriticalBatchAnswer>(answer.answer.content);
   made.noise_scale = stats::Interval{400, 350, 460};
   EXPECT_EQ(critical_batch_text(answer), "");
   EXPECT_TRUE(critical_batch_json(answer)["critical_batch"].is_null());
@@ -115,15 +115,15 @@ TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
 
 TEST(CriticalBatchAnswer, OfTheSmallestOrTheLargestBatchIsSaidToBeABound) {
   const auto found = [](double rise, std::size_t width) {
-    Answer answer = branches_answer();
+    ShownStudy answer = branches_answer();
     std::vector<convergence::BranchLoss> branches;
     for (const std::uint64_t seed : {1, 2, 3})
       for (const std::int64_t batch : {32, 64, 4096})
         branches.push_back({batch, seed, 0.02 * std::pow(static_cast<double>(batch) / 32, rise)});
-    answer.critical_batch->set_found(convergence::critical_batch(branches, 0.05));
+    std::get<advise::CriticalBatchAnswer>(answer.answer.content).set_found(convergence::critical_batch(branches, 0.05));
     std::istringstream lines(critical_batch_text(answer));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width);
-    return sentence(*answer.critical_batch, answer.workload);
+    return sentence(*answer.critical_batch(), answer.workload);
   };
   EXPECT_WORDS(found(0.5, 80));
   EXPECT_WORDS(found(0, 80));

@@ -71,7 +71,7 @@ TEST(EpochTables, ShowAccuracyAndTimeWithIntervalsOverSeeds) {
 }
 
 TEST(EpochCells, HaveIntervalsWhereValuesCanLieOnly) {
-  Answer answer;
+  ShownStudy answer;
   answer.trials = {trained(100, 1, 1, {0.2, 0.9}), trained(100, 2, 9, {0.05, 1})};
   const auto object = epoch_json(answer, one_and_two);
   for (const auto& cell : object["cells"]) {
@@ -108,7 +108,7 @@ TEST(EpochTables, OfAStoredSweepHaveItsEpochsAndBatches) {
   study.study_key.json =
       R"({"terms": {"kind": "sweep", "epochs": 2, "batches": [1024, 64], "limits": {"min": 1}}})";
   study.trials = two_batches();
-  const Answer answer = answer_of(study);
+  const ShownStudy answer = shown_study(study);
   EXPECT_EQ(answer.swept_epochs, 2);
   const auto object = epoch_json(answer, one_and_two);
   EXPECT_EQ(object["limits"]["min_batch"], 64);
@@ -125,7 +125,7 @@ TEST(EpochTables, AccuracyThatNobodyMeasuredIsNotShown) {
 }
 
 TEST(TrialTable, ShowsEpochsAndAccuracyWhereTrialsHaveThem) {
-  Answer answer;
+  ShownStudy answer;
   answer.trials = two_batches();
   answer.trials.push_back(trained(300, 1, 1, {}));
   answer.trials.push_back(trained(400, 1, 1, {}));
@@ -156,7 +156,7 @@ TEST(EpochSentence, SaysThatItWasTimedBesideOtherWork) {
 }
 
 TEST(EpochJson, HasEveryCellAndNullWhereNothingIsKnown) {
-  Answer answer;
+  ShownStudy answer;
   answer.trials = two_batches();
   const auto json = epoch_json(answer, one_and_two);
   ASSERT_EQ(json["cells"].size(), 4u);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "advise/made.h"
+#include "report/made_answer.h"
 #include "rendered.h"
 #include "report/html/page_data.h"
 #include "words.h"
@@ -26,11 +26,11 @@ using tests::made_trial;
 using tests::texts_of;
 using Json = nlohmann::json;
 
-Answer page_answer() {
-  Answer answer;
-  answer.study = "7";
+ShownStudy page_answer() {
+  ShownStudy answer;
+  answer.number = "7";
   answer.workload = "paper-cnn on mnist";
-  answer.status = "found";
+  answer.answer.end = trial::End::found;
   for (const std::int64_t batch : {1024, 1, 128}) {
     answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
     answer.trials.back().id = 100 + batch;
@@ -40,9 +40,9 @@ Answer page_answer() {
     answer.trials.back().trace = {{0.1, 0.5, {}, 30.0}, {0.2, {}, {}, 31.0}};
   }
   answer.facts.limits.max = 60000;
-  answer.recommendation = recommend(
+  answer.answer.content = *recommend(
       answer.trials, tests::made_decision({1, 128, 1024}, 0.002, 1e-4, 128), answer.facts);
-  answer.recommendation->command = "sweetspot train --batch 128";
+  tests::made_in(answer).command = "sweetspot train --batch 128";
   answer.environment_json = R"({"cpu": "none"})";
   return answer;
 }
@@ -58,7 +58,7 @@ TEST(Html, ShowsTheAnswerTheChartAndTheTrialsWithoutScripts) {
   const std::string page = html(page_answer());
   EXPECT_THAT(elements_of(page, "svg"), Not(IsEmpty()));
   EXPECT_THAT(elements_of(page, "td"), IsSupersetOf({"128", "1\u202f024"}));
-  EXPECT_EQ(elements_of(page, "li").size(), page_answer().recommendation->reasons.size());
+  EXPECT_EQ(elements_of(page, "li").size(), page_answer().recommendation()->reasons.size());
   EXPECT_WORDS(texts_of(page, {"title", "h2", "li", "th"}));
 }
 
@@ -78,17 +78,17 @@ TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
 }
 
 TEST(Html, HostileTextIsInert) {
-  Answer answer = page_answer();
+  ShownStudy answer = page_answer();
   const std::string hostile =
       "</script><script>alert(1)</script><img src=x onerror=alert(1)> javascript:alert(1) "
       "\x1b[31m \u202e \"'> <!-- ]]> \xff";
-  answer.workload = answer.message = answer.study = hostile;
-  answer.status = answer.program = answer.machine = hostile;
-  answer.recommendation->command = answer.recommendation->contention_reason = hostile;
-  answer.recommendation->notes = {hostile};
-  answer.recommendation->rows[0].note = answer.recommendation->setting.configuration.precision =
+  answer.workload = answer.answer.message = answer.number = hostile;
+  answer.program = answer.machine = hostile;
+  tests::made_in(answer).command = tests::made_in(answer).contention_reason = hostile;
+  tests::made_in(answer).notes = {hostile};
+  tests::made_in(answer).rows[0].note = tests::made_in(answer).setting.configuration.precision =
       hostile;
-  answer.recommendation->reasons = {advise::Reason::note, advise::Reason::contended};
+  tests::made_in(answer).reasons = {advise::Reason::note, advise::Reason::contended};
   answer.environment_json =
       Json{{hostile, hostile}}.dump(-1, ' ', true, Json::error_handler_t::replace);
   for (trial::Trial& trial : answer.trials) {
@@ -105,7 +105,7 @@ TEST(Html, HostileTextIsInert) {
 }
 
 TEST(Html, NumbersThatAreNoneAreNull) {
-  Answer answer = page_answer();
+  ShownStudy answer = page_answer();
   const double infinity = std::numeric_limits<double>::infinity();
   answer.trials[0].samples_per_second = trial::Interval{NAN, -infinity, infinity};
   answer.trials[1].step_seconds_median = infinity;
@@ -117,8 +117,8 @@ TEST(Html, NumbersThatAreNoneAreNull) {
 }
 
 TEST(Html, OfAnEmptyStudySaysSo) {
-  Answer answer;
-  answer.status = "running";
+  ShownStudy answer;
+  answer.answer.end = trial::End::running;
   EXPECT_WORDS(elements_of(html(answer), "h2").at(0));
 }
 

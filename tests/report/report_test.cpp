@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "advise/made.h"
+#include "report/made_answer.h"
 #include "core/error.h"
 #include "rendered.h"
 #include "report/charts/plot.h"
@@ -34,23 +34,23 @@ using tests::made_trial;
 using tests::TemporaryFolder;
 
 // A tune's, and what a sweep has of the same trials.
-Answer tuned() {
+ShownStudy tuned() {
   const std::vector<std::int64_t> batches{1024, 1, 128};
-  Answer answer;
-  answer.study = "7";
+  ShownStudy answer;
+  answer.number = "7";
   answer.workload = "paper-cnn on mnist";
-  answer.status = "found";
+  answer.answer.end = trial::End::found;
   answer.trials = tests::made_trials(batches, 0.002, 1e-4);
   answer.facts.limits.max = 60000;
-  answer.recommendation = recommend(
+  answer.answer.content = *recommend(
       answer.trials, tests::made_decision({1, 128, 1024}, 0.002, 1e-4, 128), answer.facts);
-  answer.recommendation->command = "sweetspot train --batch 128";
+  tests::made_in(answer).command = "sweetspot train --batch 128";
   answer.environment_json = R"({"cpu": "none"})";
   return answer;
 }
-Answer swept() {
-  Answer answer = tuned();
-  answer.recommendation.reset();
+ShownStudy swept() {
+  ShownStudy answer = tuned();
+  answer.answer.content = {};
   return answer;
 }
 
@@ -85,7 +85,7 @@ TEST(TrialTable, HasARowForEachTrialByBatch) {
 }
 
 TEST(TrialTable, ShowsWhatVaries) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   const Cells before = cells_of(table(answer)).front();
   answer.trials[0].setting.configuration.workers = 4;
   const Cells after = cells_of(table(answer)).front();
@@ -95,13 +95,13 @@ TEST(TrialTable, ShowsWhatVaries) {
 }
 
 TEST(TrialTable, ShowsHowFarAnIntervalReachesOnEitherSide) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials[0].samples_per_second = trial::Interval{1000, 970, 1120};
   EXPECT_EQ(column_of(table(answer), 1).back(), "1,000 +12/−3.0%");
 }
 
 TEST(TrialTable, ShowsFailuresAndTheUnknown) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials.push_back(failed(4, "a | b\n"));
   const Cells row = cells_of(table(answer))[2];
   EXPECT_EQ(row.at(0), "4");
@@ -110,24 +110,24 @@ TEST(TrialTable, ShowsFailuresAndTheUnknown) {
 }
 
 TEST(TrialTable, CutsNotesOfAnyLength) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials.push_back(failed(4, std::string(1000, 'x')));
   for (const std::string& line : lines(table(answer))) EXPECT_LT(line.size(), 200u);
 }
 
 TEST(AnswerTable, HasARowForEachBatch) {
-  Answer answer = tuned();
+  ShownStudy answer = tuned();
   answer.trials.push_back(answer.trials[0]);
   advise::BatchRow failure;
   failure.batch = 4096, failure.outcome = trial::Outcome::out_of_memory, failure.note = "why";
-  answer.recommendation->rows.push_back(failure);
+  tests::made_in(answer).rows.push_back(failure);
   EXPECT_THAT(column_of(table(answer)), ElementsAre("1", "128", "1,024", "4,096"));
   EXPECT_THAT(column_of(table(answer), 1), ElementsAre("476", "8,650", "9,810", ""));
   EXPECT_WORDS(table(answer));
 }
 
 TEST(Csv, FollowsRfc4180) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials = {failed(4, "said \"no\", twice")};
   const std::string text = csv(answer);
   EXPECT_THAT(text, StartsWith("batch,micro_batch,"));
@@ -137,7 +137,7 @@ TEST(Csv, FollowsRfc4180) {
 }
 
 TEST(Csv, DisarmsFormulas) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   for (const char* note : {"=1+1", "+1", "-1", "@x"}) {
     answer.trials = {failed(4, note)};
     EXPECT_THAT(csv(answer), HasSubstr(std::string(",'") + note + ","));
@@ -173,7 +173,7 @@ TEST(Json, HasTheFormOfTheDesign) {
 }
 
 TEST(Json, EveryRowNamesTheTrialsItRestsOn) {
-  Answer answer = tuned();
+  ShownStudy answer = tuned();
   answer.trials.push_back(answer.trials[1]);  // batch 1 once more
   answer.trials.push_back(answer.trials[0]);
   answer.trials.back().setting.configuration.workers += 1;  // of another loader
@@ -186,7 +186,7 @@ TEST(Json, EveryRowNamesTheTrialsItRestsOn) {
 }
 
 TEST(Json, UnknownIsNull) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials = {failed(4, "")};
   const auto json = report::json(answer);
   EXPECT_TRUE(json["recommendation"].is_null());
@@ -197,7 +197,7 @@ TEST(Json, UnknownIsNull) {
 }
 
 TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   trial::Trial trained = made_trial(8, 0.002, 1e-4);
   trained.device = "cuda:0";
   trained.setting.seed = 0xffffffffffffffff;
@@ -245,7 +245,7 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
 }
 
 TEST(Measured, TheKneeIsTheSmallestWithinTheTolerance) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.facts.limits.tolerance = 0.15;
   const auto found = measured(answer);
   ASSERT_TRUE(found);
@@ -256,14 +256,14 @@ TEST(Measured, TheKneeIsTheSmallestWithinTheTolerance) {
 }
 
 TEST(Measured, RepeatsCountTogether) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-3), made_trial(20, 0, 1.02e-3)};
   answer.trials[1].samples_per_second = trial::Interval{500, 495, 505};  // one of the two was slow
   EXPECT_EQ(measured(answer)->best_batch, 20);
 }
 
 TEST(Measured, PrecisionsAreNotMixed) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-4), made_trial(20, 0, 2e-4)};
   answer.trials[1].setting.configuration.precision = "bf16";
   EXPECT_EQ(measured(answer)->best_batch, 10);
@@ -271,16 +271,16 @@ TEST(Measured, PrecisionsAreNotMixed) {
 }
 
 TEST(Measured, WithARecommendationIsWhatThatSays) {
-  Answer answer = tuned();
+  ShownStudy answer = tuned();
   for (trial::Trial& t : answer.trials) t.samples_per_second->mean *= 3;
   const auto found = measured(answer);
   EXPECT_EQ(found->best_batch, 1024);
   EXPECT_EQ(found->knee_batch, 128);
-  EXPECT_EQ(found->knee_samples_per_second, answer.recommendation->samples_per_second);
+  EXPECT_EQ(found->knee_samples_per_second, answer.recommendation()->samples_per_second);
 }
 
 TEST(Measured, OfALargeGridTakesNoTime) {
-  Answer answer = swept();
+  ShownStudy answer = swept();
   answer.trials.clear();
   for (std::int64_t batch = 16; batch <= 4096; batch += 16)
     answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
@@ -291,7 +291,7 @@ TEST(Measured, OfALargeGridTakesNoTime) {
 
 TEST(Markdown, SaysThatASweepWasMeasuredBesideOtherWork) {
   const std::vector<std::string> busy{std::string(advise::measured_while_busy)};
-  Answer answer = swept();
+  ShownStudy answer = swept();
   EXPECT_WORDS(markdown(answer));
   answer.trials.push_back(answer.trials[0]);
   answer.trials[0].contention.contended = true;
@@ -316,7 +316,7 @@ TEST(Plot, IsPlainAsciiWhereAsked) {
 }
 
 TEST(Plot, NeedsTwoBatchesAndSomeRoom) {
-  Answer one = swept();
+  ShownStudy one = swept();
   one.trials = {made_trial(8, 0.002, 1e-4), failed(9, "")};
   EXPECT_EQ(plot(one, {}), "");
   EXPECT_EQ(plot(tuned(), {10, 13, true}), "");

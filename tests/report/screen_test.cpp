@@ -39,10 +39,10 @@ void expect_fits(const std::string& text, std::size_t width) {
 const std::vector<std::int64_t> batches{16, 64, 128, 512};
 
 TEST(Screen, IsTheAnswerAtAGlance) {
-  Answer answer = made_answer(batches, 128);
+  ShownStudy answer = made_answer(batches, 128);
   for (trial::Trial& t : answer.trials) t.seconds = 1;
-  answer.recommendation->slowed_share = 0.23;
-  answer.recommendation->reasons = {advise::Reason::step_cost, advise::Reason::limit,
+  tests::made_in(answer).slowed_share = 0.23;
+  tests::made_in(answer).reasons = {advise::Reason::step_cost, advise::Reason::limit,
                                     advise::Reason::neighbours};
   ScreenOptions options;
   options.width = 120;
@@ -62,8 +62,8 @@ TEST(Screen, FitsAnyWidth) {
   for (const bool given : {false, true})
     for (const bool utf8 : {false, true}) {
       if (given) facts.global_batch = 37 * 40 * 100;
-      Answer answer = made_answer(many, 37 * 12, facts);
-      advise::Recommendation& made = *answer.recommendation;
+      ShownStudy answer = made_answer(many, 37 * 12, facts);
+      advise::Recommendation& made = tests::made_in(answer);
       made.command = "sweetspot train --batch 444 --model 'a model.json' --data some-data --lr 0.1";
       made.limited_by = advise::Bottleneck::memory_bandwidth;
       made.contended = true, made.contention_reason = "somebody else was at work here, all along";
@@ -97,7 +97,7 @@ TEST(Screen, KeepsTheRowsThatMatter) {
 }
 
 TEST(Screen, DropsColumnsFromTheRight) {
-  const Answer answer = made_answer(batches, 128);
+  const ShownStudy answer = made_answer(batches, 128);
   for (const std::size_t width : {80u, 60u, 50u, 40u}) {
     ScreenOptions options;
     options.width = width;
@@ -107,8 +107,8 @@ TEST(Screen, DropsColumnsFromTheRight) {
 }
 
 TEST(Screen, SaysOfFailedBatchesOnlyHowTheyEnded) {
-  Answer answer = made_answer(batches, 128);
-  advise::BatchRow& row = answer.recommendation->rows.back();
+  ShownStudy answer = made_answer(batches, 128);
+  advise::BatchRow& row = tests::made_in(answer).rows.back();
   row = {};
   row.batch = 4096, row.outcome = trial::Outcome::out_of_memory, row.note = "long story";
   row.limited_by = advise::Bottleneck::memory_capacity;
@@ -116,8 +116,8 @@ TEST(Screen, SaysOfFailedBatchesOnlyHowTheyEnded) {
 }
 
 TEST(Screen, WithoutUtf8HasAscii) {
-  Answer answer = made_answer(batches, 128);
-  answer.recommendation->rows[0].memory.reset();
+  ShownStudy answer = made_answer(batches, 128);
+  tests::made_in(answer).rows[0].memory.reset();
   ScreenOptions options;
   options.utf8 = false;
   const std::string text = screen(answer, options);
@@ -126,18 +126,18 @@ TEST(Screen, WithoutUtf8HasAscii) {
 }
 
 TEST(Screen, OffersMoreCertaintyOnlyWhereThereIsSome) {
-  Answer answer = made_answer(batches, 128);
+  ShownStudy answer = made_answer(batches, 128);
   ScreenOptions options;
   options.more_certain = "--budget 2m";
   const auto offered = [&] { return line_with(screen(answer, options), "--budget 2m") != ""; };
   EXPECT_TRUE(offered());
-  answer.recommendation->cut_short = trial::End::stopped;
+  tests::made_in(answer).cut_short = trial::End::stopped;
   EXPECT_FALSE(offered());
-  answer.recommendation->cut_short = std::nullopt;
-  answer.recommendation->regret = 0.001;
+  tests::made_in(answer).cut_short = std::nullopt;
+  tests::made_in(answer).regret = 0.001;
   EXPECT_FALSE(offered());
-  answer.recommendation->regret = 0.1;
-  answer.recommendation->objective = search::Objective::max_batch;
+  tests::made_in(answer).regret = 0.1;
+  tests::made_in(answer).objective = search::Objective::max_batch;
   EXPECT_FALSE(offered());
 }
 
@@ -148,8 +148,8 @@ TEST(Screen, CallsSizesOfAGivenBatchMicroBatches) {
 }
 
 TEST(Screen, BreaksLongCommandsAsAShellDoes) {
-  Answer answer = made_answer(batches, 128);
-  answer.recommendation->command =
+  ShownStudy answer = made_answer(batches, 128);
+  tests::made_in(answer).command =
       "sweetspot train --model 'a long name.json' --data some-data-set --batch 128 --lr 0.01";
   ScreenOptions options;
   options.width = 50;
@@ -157,9 +157,9 @@ TEST(Screen, BreaksLongCommandsAsAShellDoes) {
 }
 
 TEST(Screen, WithoutARecommendationShowsWhatIsKnownAndTheTrials) {
-  Answer answer = made_answer(batches, 128);
-  answer.recommendation.reset();
-  answer.message = "nothing fits";
+  ShownStudy answer = made_answer(batches, 128);
+  answer.answer.content = {};
+  answer.answer.message = "nothing fits";
   const std::string text = screen(answer);
   EXPECT_THAT(text, testing::StartsWith("nothing fits\n"));
   EXPECT_THAT(tests::column_of(text), testing::ElementsAre("16", "64", "128", "512"));
@@ -167,11 +167,11 @@ TEST(Screen, WithoutARecommendationShowsWhatIsKnownAndTheTrials) {
 }
 
 TEST(Screen, HasTheEnergyOfASampleWhereItIsKnown) {
-  Answer answer = made_answer(batches, 128);
+  ShownStudy answer = made_answer(batches, 128);
   ScreenOptions options;
   options.width = 100;
   EXPECT_EQ(line_with(screen(answer, options), " J "), "");
-  answer.recommendation->rows[2].joules_per_sample = {0.0214, 0.021, 0.022};
+  tests::made_in(answer).rows[2].joules_per_sample = {0.0214, 0.021, 0.022};
   EXPECT_EQ(line_with(screen(answer, options), "0.0214 J"),
             line_with(screen(answer, options), "▸ 128"));
   EXPECT_WORDS(screen(answer, options));
@@ -182,8 +182,8 @@ TEST(Screen, HasTheEnergyOfASampleWhereItIsKnown) {
 }
 
 TEST(Screen, OfPowerLimitsIsATableOfBatchesAndLimits) {
-  Answer answer = made_answer(batches, 128);
-  advise::Recommendation& made = *answer.recommendation;
+  ShownStudy answer = made_answer(batches, 128);
+  advise::Recommendation& made = tests::made_in(answer);
   made.objective = search::Objective::energy;
   made.setting.configuration.power_limit_watts = 500;
   made.joules_per_sample = 0.0214, made.best_joules_per_sample = 0.0261;

@@ -5,7 +5,7 @@
 
 #include "advise/made.h"
 #include "rendered.h"
-#include "report/answer.h"
+#include "report/shown_study.h"
 #include "report/formats.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"
@@ -45,13 +45,13 @@ std::string stored_answer(const trial::Study& study, std::optional<std::int64_t>
 TEST(AnswerOf, IsWhatTheCommandSaid) {
   trial::Study study = made_study();
   study.answer = stored_answer(study);
-  const Answer answer = answer_of(study);
-  EXPECT_EQ(answer.status, "found");
-  EXPECT_EQ(answer.message, "");
+  const ShownStudy answer = shown_study(study);
+  EXPECT_EQ(answer.answer.end, trial::End::found);
+  EXPECT_EQ(answer.answer.message, "");
   EXPECT_EQ(answer.workload, "paper-cnn on mnist");
   EXPECT_EQ(answer.facts.limits.tolerance, 0.15);
-  ASSERT_TRUE(answer.recommendation);
-  EXPECT_EQ(advise::to_json({*answer.recommendation}), study.answer);
+  ASSERT_TRUE(answer.recommendation());
+  EXPECT_EQ(advise::to_json({*answer.recommendation()}), study.answer);
 }
 
 TEST(AnswerOf, EveryFormQuotesTheSameFigures) {
@@ -60,7 +60,7 @@ TEST(AnswerOf, EveryFormQuotesTheSameFigures) {
   // The trials alone would say something else.
   for (trial::Trial& t : study.trials)
     t.samples_per_second = trial::Interval{7, 7, 7}, t.memory_measured = 7;
-  const Answer answer = answer_of(study);
+  const ShownStudy answer = shown_study(study);
   const auto object = json(answer);
   const auto page = page_data(answer);
   const auto& made = object["recommendation"];
@@ -71,7 +71,7 @@ TEST(AnswerOf, EveryFormQuotesTheSameFigures) {
   EXPECT_EQ(page["series"][0]["points"][2]["samples_per_second"]["mean"],
             made["samples_per_second"]);
   EXPECT_WORDS(page["figures"].dump(1));
-  const std::string words = sentence(*answer.recommendation);
+  const std::string words = sentence(*answer.recommendation());
   EXPECT_EQ(page["sentence"], with_thin_spaces(words));
   for (const std::string& text : {markdown(answer), screen(answer)}) {
     EXPECT_THAT(text, HasSubstr(words));
@@ -88,9 +88,9 @@ TEST(AnswerOf, OfAGivenBatchSaysMicroBatch) {
     t.setting.accumulation = 1024 / t.setting.batch;
     t.setting.batch = 1024;
   }
-  const Answer answer = answer_of(study);
-  ASSERT_TRUE(answer.recommendation);
-  EXPECT_EQ(answer.recommendation->setting.accumulation, 8);
+  const ShownStudy answer = shown_study(study);
+  ASSERT_TRUE(answer.recommendation());
+  EXPECT_EQ(answer.recommendation()->setting.accumulation, 8);
   EXPECT_EQ(tests::cells_of(table(answer)).at(0).at(0), "micro-batch");
   const auto page = page_data(answer);
   ASSERT_EQ(page["series"].size(), 1u);
@@ -99,8 +99,8 @@ TEST(AnswerOf, OfAGivenBatchSaysMicroBatch) {
 }
 
 TEST(AnswerOf, WithoutAnAnswerHasItsTrials) {
-  const Answer answer = answer_of(made_study());
-  EXPECT_FALSE(answer.recommendation);
+  const ShownStudy answer = shown_study(made_study());
+  EXPECT_FALSE(answer.recommendation());
   EXPECT_THAT(tests::column_of(screen(answer)), testing::ElementsAre("1", "16", "128", "1,024"));
   EXPECT_TRUE(json(answer)["recommendation"].is_null());
 }
@@ -109,8 +109,8 @@ TEST(AnswerOf, AnAnswerThatCannotBeReadIsNone) {
   trial::Study study = made_study();
   for (const char* text : {"no JSON", "[]", "{}", R"({"batch": "x"})"}) {
     study.answer = text;
-    EXPECT_FALSE(answer_of(study).recommendation) << text;
-    EXPECT_WORDS(answer_of(study).message);
+    EXPECT_FALSE(shown_study(study).recommendation()) << text;
+    EXPECT_WORDS(shown_study(study).answer.message);
   }
 }
 
@@ -118,23 +118,23 @@ TEST(AnswerOf, ASweepRecommendsNothing) {
   trial::Study study = made_study();
   study.study_key.json = R"({"terms": {"kind": "sweep"}})";
   study.end = trial::End::finished;
-  const Answer answer = answer_of(study);
-  EXPECT_EQ(answer.status, "finished");
-  EXPECT_FALSE(answer.recommendation);
+  const ShownStudy answer = shown_study(study);
+  EXPECT_EQ(answer.answer.end, trial::End::finished);
+  EXPECT_FALSE(answer.recommendation());
 }
 
 TEST(AnswerOf, SaysHowFarItCame) {
   trial::Study study = made_study();
   study.end = trial::End::running;
-  EXPECT_EQ(answer_of(study).status, "running");
+  EXPECT_EQ(shown_study(study).answer.end, trial::End::running);
   study.end = trial::End::budget;
   study.answer = stored_answer(study, {}, trial::End::budget);
-  EXPECT_EQ(answer_of(study).status, "budget");
-  EXPECT_WORDS(answer_of(study).message);
+  EXPECT_EQ(shown_study(study).answer.end, trial::End::budget);
+  EXPECT_EQ(shown_study(study).answer.message, "") << "its reasons say it";
   study.end = trial::End::nothing_feasible;
   study.answer = to_json(advise::Answer{{}, study.end, "no batch fits"});
-  EXPECT_EQ(answer_of(study).status, "nothing_feasible");
-  EXPECT_EQ(answer_of(study).message, "no batch fits");
+  EXPECT_EQ(shown_study(study).answer.end, trial::End::nothing_feasible);
+  EXPECT_EQ(shown_study(study).answer.message, "no batch fits");
 }
 
 TEST(AnswerOf, ReadsWhatIsNoQuestionOfOursAsUnknown) {
@@ -143,7 +143,7 @@ TEST(AnswerOf, ReadsWhatIsNoQuestionOfOursAsUnknown) {
     trial::Study study = made_study();
     study.study_key.json = key;
     study.environment.json = study.answer = key;
-    EXPECT_EQ(answer_of(study).trials.size(), 4u) << key;
+    EXPECT_EQ(shown_study(study).trials.size(), 4u) << key;
   }
 }
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "rendered.h"
-#include "report/answer.h"
+#include "report/shown_study.h"
 #include "report/formats.h"
 #include "report/table.h"
 #include "report/text/screen.h"
@@ -101,8 +101,8 @@ TEST(TargetAnswer, OfFailuresAloneSaysHowOneFailed) {
 }
 
 TEST(TargetAnswer, HasARowForEachBatchAndSaysWhatThroughputWouldHaveBeen) {
-  Answer whole;
-  whole.to_target = answer();
+  ShownStudy whole;
+  whole.answer.content = answer();
   const std::string text = screen(whole);
   EXPECT_WORDS(text);
   std::istringstream lines(text);
@@ -119,8 +119,8 @@ TEST(TargetAnswer, KeepsWhatMattersOfManyBatches) {
   made.rows.pop_back();
   for (std::int64_t batch = 1024; batch < 1 << 24; batch *= 2)
     made.rows.push_back(row_of(batch, static_cast<double>(batch) / 50));
-  Answer whole;
-  whole.to_target = made;
+  ShownStudy whole;
+  whole.answer.content = made;
   const std::string text = screen(whole);
   EXPECT_THAT(text, AllOf(HasSubstr("▸ 128"), HasSubstr(" 256"), HasSubstr(" 512"),
                           Not(HasSubstr("8,388,608"))));
@@ -135,8 +135,8 @@ TEST(TargetAnswer, KeepsTheBatchThatItsSentenceNamesAmongFailedOnes) {
     made.rows.push_back(row_of(batch, 1));
     made.rows.back().failure = "crashed: the loss became NaN at step 3";
   }
-  Answer whole;
-  whole.to_target = made;
+  ShownStudy whole;
+  whole.answer.content = made;
   EXPECT_WORDS(screen(whole));
 }
 
@@ -159,10 +159,10 @@ TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {
   study.study_key.workload = "tune paper-cnn on mnist to 99%";
   study.study_key.json = R"({"terms":{"kind":"tune"}})";
   study.answer = advise::to_json({answer()});
-  const Answer stored = answer_of(study);
-  EXPECT_EQ(stored.to_target, answer());
-  EXPECT_EQ(stored.status, "found");
-  EXPECT_EQ(stored.message, "");
+  const ShownStudy stored = shown_study(study);
+  EXPECT_EQ(*stored.to_target(), answer());
+  EXPECT_EQ(stored.answer.end, trial::End::found);
+  EXPECT_EQ(stored.answer.message, "");
   const auto object = json(stored)["time_to_target"];
   EXPECT_EQ(object["batch"], 128);
   EXPECT_EQ(object["rows"][1]["reached"], 3);

@@ -121,8 +121,8 @@ std::vector<std::string> files_below(const fs::path& folder) {
 
 TEST(TensorBoard, AStudyIsAFolderWithARunForEachTrial) {
   const tests::TemporaryFolder folder;
-  Answer answer;
-  answer.study = "../7";  // of a store that might be anybody's
+  ShownStudy answer;
+  answer.number = "../7";  // of a store that might be anybody's
   answer.workload = "evil \xff\x1b[31m";
   answer.trials = {full_trial(), full_trial()};
   answer.trials[1].setting.batch = 256, answer.trials[1].id = 13;
@@ -149,8 +149,8 @@ TEST(TensorBoard, NumbersOfAForeignStoreDoNoHarm) {
   trial.trace[0].at_seconds = INFINITY, trial.trace[0].power_watts = NAN;
   trial.raw[0].seconds = INFINITY;
   const tests::TemporaryFolder folder;
-  Answer answer;
-  answer.study = "1";
+  ShownStudy answer;
+  answer.number = "1";
   answer.trials = {trial};
   EXPECT_EQ(write(folder.path(), answer), 1u);
   EXPECT_TRUE(fs::exists(folder / "study-1" / "events.out.tfevents.0000000000.sweetspot"));

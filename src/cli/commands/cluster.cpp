@@ -107,7 +107,8 @@ class Handover {
 std::string without_machine(const std::string& key) {
   nlohmann::json json = nlohmann::json::parse(key, nullptr, false);
   if (json.is_discarded() || !json.contains("terms")) return key;
-  json["terms"].erase("machine");
+  for (const char* part : {"terms", "workload"})
+    if (json[part].is_object()) json[part].erase("machine");
   return json.dump();
 }
 

@@ -11,6 +11,7 @@
 #include "cli/environment.h"
 #include "cli/help/about.h"
 #include "cli/output.h"
+#include "core/json_values.h"
 #include "core/text.h"
 #include "data/sources.h"
 #include "engine/cpu/cpu.h"
@@ -100,11 +101,11 @@ Json json_of(bool measure) {
   Json json = result_object();
   json["environment"] = environment(proc::usable_cores());
   json["isa_reason"] = backend.reason;
-  json["bf16"] = backend.bf16.empty() ? Json(nullptr) : Json(backend.bf16);
+  json["bf16"] = core::unless_empty(backend.bf16);
   json["bf16_reason"] = backend.bf16_reason;
   json["scheduled_cores"] = proc::scheduled_cores();
-  json["cpu_quota_cores"] = or_null(proc::cgroup_cpu_quota());
-  json["memory_limit_bytes"] = or_null(memory.cgroup_limit);
+  json["cpu_quota_cores"] = proc::cgroup_cpu_quota();
+  json["memory_limit_bytes"] = memory.cgroup_limit;
   const probe::cpu::Roofline roofline = probe::cpu::roofline(proc::usable_cores(), measure);
   json["roofline"] = {{"threads", proc::usable_cores()},
                       {"flops_per_second", roofline.flops_per_second},
@@ -115,11 +116,10 @@ Json json_of(bool measure) {
                                  {"fetched", data::is_fetched(name)},
                                  {"folder", data::cache_folder(name).string()}});
   const engine::cuda::Availability cuda = engine::cuda::available();
-  json["cuda"] = {{"devices", Json::array()},
-                  {"reason", cuda.reason.empty() ? Json(nullptr) : Json(cuda.reason)}};
+  json["cuda"] = {{"devices", Json::array()}, {"reason", core::unless_empty(cuda.reason)}};
   for (const engine::cuda::Device& gpu : cuda.devices)
     json["cuda"]["devices"].push_back(gpu_json(gpu));
-  json["npm"] = or_null(find_program("npm"));
+  json["npm"] = find_program("npm");
   return json;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "report/formats.h"
@@ -115,7 +116,7 @@ Json json_of(const Found& found) {
   json["all_reduces"] = Json::array();
   for (const collective::AllReduceTime& time : times)
     json["all_reduces"].push_back({{"bytes", time.bytes}, {"seconds", time.seconds}});
-  json["gradients_seconds"] = or_null(gradients_seconds);
+  json["gradients_seconds"] = gradients_seconds;
   json["steps"] = nullptr;
   if (scaling)
     json["steps"] = {{"together_seconds", scaling->step_seconds},

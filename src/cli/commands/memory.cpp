@@ -11,6 +11,7 @@
 #include "cli/flags/native_flags.h"
 #include "cli/output.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "model/keras.h"
@@ -114,9 +115,9 @@ Json json_of(const Answer& answer) {
     fields["fits"] = answer.limit ? Json(row.memory.total() <= *answer.limit) : Json(nullptr);
     json["rows"].push_back(std::move(fields));
   }
-  json["limit_bytes"] = or_null(answer.limit);
+  json["limit_bytes"] = answer.limit;
   json["limit_source"] = answer.limit_is_machine ? "machine" : "flag";
-  json["largest_batch"] = or_null(answer.largest);
+  json["largest_batch"] = answer.largest;
   return json;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/text.h"
 
 namespace sweetspot::cli {
@@ -64,9 +65,7 @@ void show(const Snapshot& snapshot, const MonitorFlags& flags, Screen& screen, O
   if (flags.json && flags.once)
     output.print_json(monitor_json(snapshot));
   else if (flags.json)
-    output.print(
-        monitor_json(snapshot).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-        "\n");
+    output.print(core::json_text(monitor_json(snapshot)) + "\n");
   else if (stdout_is_live_terminal())
     screen.draw(snapshot);
   else

@@ -15,14 +15,12 @@
 #include "cli/live/live_study.h"
 #include "cli/output.h"
 #include "cli/signals.h"
-#include "cli/study_answer.h"
 #include "cli/study_workload.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "report/formats.h"
 #include "report/paper/formats.h"
 #include "store/store.h"
-#include "study/study_key.h"
 #include "workload/native/device.h"
 
 namespace sweetspot::cli {
@@ -45,16 +43,6 @@ struct Part {
   paper::Device device;
 };
 
-study::Terms terms_of(const sweep::PaperPlan& plan, const StudyWorkload& opened, bool sharpness) {
-  study::Terms terms;
-  terms.kind = "paper";  // for any batches and seeds: a quick run's trials count in the full one
-  terms.epochs = plan.epochs;
-  terms.sharpness = sharpness && !opened.device.gpu;
-  terms.threads = opened.threads;
-  terms.program_major = program_major();
-  return terms;
-}
-
 // The trials with their readings, which a writer does not keep in memory.
 std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t study,
                                         const study::Result& result) {
@@ -63,16 +51,25 @@ std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t 
   return kept ? kept->trials : result.trials;
 }
 
+// For any batches and seeds: a quick run's trials count in the full one.
+advise::Request request_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
+                           const StudyWorkload& opened) {
+  advise::Request request = request_of(flags.study, opened, advise::Request::Kind::paper);
+  request.epochs = plan.epochs;
+  request.sharpness = flags.sharpness && !opened.device.gpu;
+  return request;
+}
+
 sweep::SweepOptions options_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
                                const StudyWorkload& opened) {
   sweep::SweepOptions options = sweep::paper_sweep(plan, opened.base);
-  put_memory_limits(flags.study, opened, options.limits);
+  options.limits = advise::limits_of(request_of(flags, plan, opened), opened.facts);
   return options;
 }
 
 trial::StudyKey study_key_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
                              const StudyWorkload& opened) {
-  return study::study_key(opened.title, opened.identity, terms_of(plan, opened, flags.sharpness));
+  return advise::study_key(opened.title, request_of(flags, plan, opened));
 }
 
 // The trials as tasks of a cluster, and the study that has them.

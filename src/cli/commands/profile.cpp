@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/signals.h"
+#include "core/json_values.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "report/formats.h"
@@ -177,7 +178,7 @@ Json json_of(const native::Profile& profile, const advise::Roofline& roofline) {
             {"steps", profile.plain_steps},
             {"step_seconds", profile.step_seconds},
             {"samples_per_second", samples_per_second(profile)},
-            {"reduction_wait_seconds", or_null(native::reduction_wait_seconds(profile))}};
+            {"reduction_wait_seconds", native::reduction_wait_seconds(profile)}};
   for (std::size_t i = 0; i < trial::phase_count; ++i)
     json["phases"][std::string(name(static_cast<trial::Phase>(i)))] =
         profile.phases[i] / profile.step_seconds;
@@ -197,8 +198,8 @@ Json json_of(const native::Profile& profile, const advise::Roofline& roofline) {
                                   {"forward_seconds", operation.forward_seconds},
                                   {"backward_seconds", operation.backward_seconds},
                                   {"update_seconds", operation.update_seconds},
-                                  {"floor_seconds", or_null(floor.seconds)},
-                                  {"times_floor", or_null(floor.times)},
+                                  {"floor_seconds", floor.seconds},
+                                  {"times_floor", floor.times},
                                   {"share", operation.seconds() / total}});
   }
   return json;

@@ -8,17 +8,18 @@
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
+#include "cli/show_run.h"
 #include "cli/stored_study.h"
-#include "cli/study_answer.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/text.h"
-#include "report/answer.h"
 #include "report/compare/formats.h"
 #include "report/compare/several.h"
 #include "report/epochs.h"
 #include "report/exports/tensorboard/tensorboard.h"
 #include "report/formats.h"
 #include "report/html/html.h"
+#include "report/shown_study.h"
 #include "report/study_summary.h"
 #include "store/store.h"
 
@@ -38,29 +39,29 @@ struct ReportFlags {
 };
 
 std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return core::json_text(json, 2) + "\n";
 }
 
 // After each epoch, if it is a sweep that trains.
-std::vector<std::int64_t> epochs_of(const report::Answer& answer) {
+std::vector<std::int64_t> epochs_of(const report::ShownStudy& study) {
   std::vector<std::int64_t> epochs(
-      static_cast<std::size_t>(std::clamp<std::int64_t>(answer.swept_epochs.value_or(0), 0, 1000)));
+      static_cast<std::size_t>(std::clamp<std::int64_t>(study.swept_epochs.value_or(0), 0, 1000)));
   std::iota(epochs.begin(), epochs.end(), 1);
   return epochs;
 }
 
-std::string text_of(report::Answer answer, Form form) {
-  const std::vector<std::int64_t> epochs = epochs_of(answer);
+std::string text_of(report::ShownStudy study, Form form) {
+  const std::vector<std::int64_t> epochs = epochs_of(study);
   switch (form) {
     case Form::unsaid:
     case Form::html:
-      return report::html(std::move(answer));
+      return report::html(std::move(study));
     case Form::markdown:
-      return epochs.empty() ? report::markdown(answer) : report::epoch_markdown(answer, epochs);
+      return epochs.empty() ? report::markdown(study) : report::epoch_markdown(study, epochs);
     case Form::csv:
-      return report::csv(answer);
+      return report::csv(study);
     case Form::json:
-      return json_text(epochs.empty() ? report::json(answer) : report::epoch_json(answer, epochs));
+      return json_text(epochs.empty() ? report::json(study) : report::epoch_json(study, epochs));
   }
   return "";
 }
@@ -94,11 +95,11 @@ report::compare::Side side_of(const std::string& text, const ReportFlags& flags)
           std::move(study)};
 }
 
-int write_tensorboard(const ReportFlags& flags, const report::Answer& answer, Output& output) {
-  const std::size_t runs = report::tensorboard::write(*flags.tensorboard, answer);
+int write_tensorboard(const ReportFlags& flags, const report::ShownStudy& study, Output& output) {
+  const std::size_t runs = report::tensorboard::write(*flags.tensorboard, study);
   if (runs == 0)
     throw core::InputError(fmt::format("study {} has no trials yet, so there is nothing to write",
-                                       core::printable(answer.study)));
+                                       core::printable(study.number)));
   output.print(fmt::format("{} run{} in {}\n", runs, runs == 1 ? "" : "s",
                            core::printable(flags.tensorboard->string())));
   return 0;
@@ -119,11 +120,11 @@ int report(const ReportFlags& flags, Output& output) {
                : comparison_text(report::compare::compare(sides), flags.form);
     if (!flags.output && flags.form == Form::html) file = page_file(flags.url(), "comparison");
   } else {
-    report::Answer answer = report::answer_of(stored_study(flags.url(), flags.study));
-    if (flags.tensorboard) return write_tensorboard(flags, answer, output);
+    report::ShownStudy study = report::shown_study(stored_study(flags.url(), flags.study));
+    if (flags.tensorboard) return write_tensorboard(flags, study, output);
     if (!flags.output && (flags.form == Form::html || flags.form == Form::unsaid))
-      file = report_file(flags.url(), answer.study);
-    text = text_of(std::move(answer), flags.form);
+      file = report_file(flags.url(), study.number);
+    text = text_of(std::move(study), flags.form);
   }
   if (file == "-") return output.print(text), 0;
   report::write_file(file, text);

@@ -11,10 +11,11 @@
 #include "cli/output.h"
 #include "cli/stored_study.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "report/answer.h"
 #include "report/formats.h"
+#include "report/shown_study.h"
 #include "report/speeds.h"
 #include "report/study_summary.h"
 #include "report/table.h"
@@ -42,13 +43,11 @@ std::string local_time(double unix_seconds) {
 
 // The beginning of every format of a study.
 Json json_of(const trial::Study& study) {
-  const report::Answer answer = report::answer_of(study);
-  const std::optional<report::Measured> found = report::measured(answer);
-  const auto& made = answer.recommendation;
+  const report::ShownStudy shown = report::shown_study(study);
+  const std::optional<report::Measured> found = report::measured(shown);
+  const advise::Recommendation* made = shown.recommendation();
   const report::StudySummary asked = report::study_summary(study.study_key);
-  const auto said = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
-  };
+  const auto said = [](const std::string& text) { return core::unless_empty(text); };
   return {{"study", std::to_string(study.id)},
           {"name", said(asked.name)},
           {"workload", study.study_key.workload},
@@ -108,11 +107,11 @@ int list_studies(const StudiesFlags& flags, Output& output) {
     return core::format_count(static_cast<double>(size));
   };
   for (const trial::Study& study : studies) {
-    const report::Answer answer = report::answer_of(study);
-    const auto found = report::measured(answer);
+    const report::ShownStudy shown = report::shown_study(study);
+    const auto found = report::measured(shown);
     std::optional<std::int64_t> chosen;
-    if (answer.recommendation) chosen = answer.recommendation->setting.batch;
-    if (answer.to_target) chosen = answer.to_target->batch;
+    if (shown.recommendation()) chosen = shown.recommendation()->setting.batch;
+    if (shown.to_target()) chosen = shown.to_target()->batch;
     const report::StudySummary asked = report::study_summary(study.study_key);
     const auto said = [&](const std::string& text) {
       return text.empty() ? dash : core::printable(text);
@@ -143,8 +142,8 @@ int list_studies(const StudiesFlags& flags, Output& output) {
 }
 
 int show_trial(const StudiesFlags& flags, const trial::Study& study, Output& output) {
-  const report::Answer answer = report::answer_of(study);
-  const std::vector<report::Row> rows = report::rows(answer);
+  const report::ShownStudy shown = report::shown_study(study);
+  const std::vector<report::Row> rows = report::rows(shown);
   const auto found = std::ranges::find(rows, *flags.trial, &report::Row::number);
   if (found == rows.end())
     throw core::InputError(fmt::format("study {} has no trial {}; it has {}", study.id,
@@ -183,7 +182,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
     json["schema_version"] = report::schema_version;  // of its trials
     json.update(json_of(*study));
     json["question"] = parsed(study->study_key.json);
-    json["trials"] = report::json(report::answer_of(*study))["trials"];
+    json["trials"] = report::json(report::shown_study(*study))["trials"];
     json["environment"] = parsed(study->environment.json);
     output.print_json(json);
     return 0;
@@ -200,12 +199,12 @@ int show_study(const StudiesFlags& flags, Output& output) {
                              local_time(study->running->started_at)));
   output.print(attempts_text(store->attempts(study->id)));
   if (study->trials.empty()) return 0;
-  const report::Answer answer = report::answer_of(*study);
-  output.print("\n" + report::trials_table(answer, most_width()));
+  const report::ShownStudy shown = report::shown_study(*study);
+  output.print("\n" + report::trials_table(shown, most_width()));
   constexpr std::size_t most_failures = 3, most_lines = 10;
-  output.print(report::failures_text(report::failures(answer, most_failures, most_lines)));
-  if (answer.doubt) output.print("\n" + wrapped_lines(core::printable(answer.message)));
-  if (const std::string words = report::sentence(answer); !words.empty())
+  output.print(report::failures_text(report::failures(shown, most_failures, most_lines)));
+  if (shown.doubt()) output.print("\n" + wrapped_lines(core::printable(shown.answer.message)));
+  if (const std::string words = report::sentence(shown); !words.empty())
     output.print("\n" + wrapped_lines(words));
   return 0;
 }

@@ -9,20 +9,18 @@
 
 #include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
-#include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
+#include "cli/show_run.h"
 #include "cli/signals.h"
-#include "cli/study_answer.h"
 #include "cli/study_workload.h"
 #include "cli/variants.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "store/store.h"
-#include "study/study_key.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::cli {
@@ -65,45 +63,41 @@ std::vector<std::int64_t> epochs_of(const SweepFlags& flags) {
   return epochs;
 }
 
-study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
-  study::Terms terms;
-  terms.kind = "sweep";
-  terms.name = flags.study.name;
-  put_memory_limits(flags.study, terms);
-  terms.precision = flags.study.precision;
-  terms.batches = core::parse_range(flags.batches, "--batch");
+advise::Request request_of(const SweepFlags& flags, const StudyWorkload& opened) {
+  advise::Request request = request_of(flags.study, opened, advise::Request::Kind::sweep);
+  request.batches = core::parse_range(flags.batches, "--batch");
   const int gpus = flags.study.command.options.ranks_of_batch();
-  for (const std::int64_t batch : terms.batches)
+  for (const std::int64_t batch : request.batches)
     if (batch % gpus != 0)
       throw core::InputError(fmt::format(
           "--batch {} cannot be divided among {} GPUs; with --batch-is per-gpu it is the batch of "
           "all together",
           batch, gpus));
-  terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
-  terms.workers = flags.workers.empty()
-                      ? std::vector<std::int64_t>{opened.base.configuration.workers}
-                      : parse_workers(flags.workers);
-  if (flags.trains()) terms.epochs = epochs_of(flags).back();
-  terms.sharpness = flags.sharpness;
-  terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
-  terms.power_limits = flags.study.power_limits;
-  terms.repeat = flags.repeat;
-  terms.threads = opened.threads;
-  terms.program_major = program_major();
-  return terms;
+  request.accumulations = core::parse_range(flags.accumulations, "--accumulation");
+  request.workers = flags.workers.empty()
+                        ? std::vector<std::int64_t>{opened.base.configuration.workers}
+                        : parse_workers(flags.workers);
+  if (flags.trains()) request.epochs = epochs_of(flags).back();
+  request.sharpness = flags.sharpness;
+  request.precisions = parse_precisions(flags.precisions, flags.study, opened);
+  request.power_limits = flags.study.power_limits;
+  request.repeat = flags.repeat;
+  return request;
 }
 
-std::vector<trial::Setting> grid(const study::Terms& terms, const trial::Setting& setting) {
-  if (terms.batches.size() * terms.accumulations.size() * terms.workers.size() *
-          terms.precisions.size() * std::max<std::size_t>(1, terms.power_limits.size()) >
+std::vector<trial::Setting> grid(const advise::Request& request, const trial::Setting& setting) {
+  const std::vector<trial::Setting> variants =
+      variants_of(setting, request.precisions, request.power_limits);
+  if (request.batches.size() * request.accumulations.size() * request.workers.size() *
+          variants.size() >
       most_points)
     throw core::InputError(
         fmt::format("the grid has more than {} points; take larger steps", most_points));
   std::vector<trial::Setting> points;
-  for (trial::Setting each : variants_of(setting, terms.precisions, terms.power_limits))
-    for (const std::int64_t workers : terms.workers)
-      for (const std::int64_t accumulation : terms.accumulations)
-        for (const std::int64_t batch : terms.batches) {
+  for (trial::Setting each : variants)
+    for (const std::int64_t workers : request.workers)
+      for (const std::int64_t accumulation : request.accumulations)
+        for (const std::int64_t batch : request.batches) {
           each.batch = batch, each.accumulation = accumulation;
           each.configuration.workers = static_cast<int>(workers);
           points.push_back(each);
@@ -114,7 +108,7 @@ std::vector<trial::Setting> grid(const study::Terms& terms, const trial::Setting
 int show_plan(const SweepFlags& flags, Output& output) {
   StudyWorkload none;
   none.base.configuration.precision = flags.study.native.precision;
-  const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
+  const std::vector<trial::Setting> points = grid(request_of(flags, none), none.base);
   if (flags.cluster.given()) {
     const auto of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
     output.print(cluster_script(flags.cluster, points.size() * of_each));
@@ -127,16 +121,16 @@ int show_plan(const SweepFlags& flags, Output& output) {
   return 0;
 }
 
-sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& terms,
+sweep::SweepOptions options_of(const SweepFlags& flags, const advise::Request& request,
                                const StudyWorkload& opened) {
   sweep::SweepOptions options;
-  options.points = grid(terms, opened.base);
+  options.points = grid(request, opened.base);
   options.repeat = flags.repeat;
   options.seed = flags.study.native.options.seed;
   if (flags.trains())
     for (int i = 0; i < flags.seeds; ++i)
       options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
-  if (!flags.force) put_memory_limits(flags.study, opened, options.limits);
+  if (!flags.force) options.limits = advise::limits_of(request, opened.facts);
   options.loop.measure = opened.measure;
   options.loop.measure.reads_energy = !flags.study.power_limits.empty();
   // The trials of a point are averaged: together they reach the requested precision.
@@ -148,28 +142,57 @@ sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
 
 // `where`: an exclusive writer, or a shared study.
 template <class Where>
-study::Result run(const StudyWorkload& opened, const study::Terms& terms,
+study::Result run(const StudyWorkload& opened, const advise::Request& request,
                   const sweep::SweepOptions& options, Where& where, study::Observer& observer) {
   if (opened.training)
-    return sweep::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, observer,
-                        CountSignals::presses());
+    return sweep::sweep(*opened.training, static_cast<int>(*request.epochs), where, options,
+                        observer, CountSignals::presses());
   return sweep::sweep(*opened.workload, where, options, observer, CountSignals::presses());
 }
 
 template <class Where>
 study::Result run_live(const SweepFlags& flags, const StudyWorkload& opened,
-                       const study::Terms& terms, const sweep::SweepOptions& options,
+                       const advise::Request& request, const sweep::SweepOptions& options,
                        Where& where) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live({"sweeping " + opened.title, flags.study.precision,
                   options.points.size() * trials_of_each, flags.study.tolerance,
                   flags.study.verbose});
-  return run(opened, terms, options, where, live);
+  return run(opened, request, options, where, live);
 }
 
 // Six heartbeats may be lost before a worker is considered lost.
 sweep::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
   return {queue, store, flags.queue.lost_after / 6};
+}
+
+// A sweep that has ended, and the study that has it.
+struct Swept {
+  study::Result result;
+  trial::Study study;  // without this run's trials
+  std::string note;
+};
+
+Swept sweep_as_asked(const SweepFlags& flags, const StudyWorkload& opened,
+                     const advise::Request& request, const sweep::SweepOptions& options,
+                     store::Store& store) {
+  const trial::StudyKey study_key = advise::study_key(opened.title, request);
+  if (flags.cluster.given()) {
+    study::Observer nobody;
+    ClusterSweep found = sweep_on_cluster(
+        flags.cluster, flags.study, opened, study_key, options, store,
+        [&](store::Writer& whole) { return run(opened, request, options, whole, nobody); });
+    if (!found.study)
+      found.study = {.study_key = study_key, .environment = store_environment(opened)};
+    return {std::move(found.result), *std::move(found.study), std::move(found.note)};
+  }
+  if (flags.shared) {
+    const auto queue = store.join_study(study_key, store_environment(opened), flags.queue);
+    const sweep::Shared where = shared(*queue, store, flags);
+    return {run_live(flags, opened, request, options, where), queue->writer().study(), ""};
+  }
+  const auto writer = open_study(store, study_key, opened, flags.study);
+  return {run_live(flags, opened, request, options, *writer), writer->study(), ""};
 }
 
 int sweep(const SweepFlags& flags, Output& output) {
@@ -179,63 +202,24 @@ int sweep(const SweepFlags& flags, Output& output) {
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened =
       flags.trains() ? open_training(flags.study, flags.sharpness) : open_workload(flags.study);
-  const study::Terms terms = terms_of(flags, opened);
+  const advise::Request request = request_of(flags, opened);
   const Limited limited = limit_power(flags.study, opened);
   if (!limited.refusal.empty()) throw core::InputError(limited.refusal);
-  sweep::SweepOptions options = options_of(flags, terms, opened);
+  sweep::SweepOptions options = options_of(flags, request, opened);
   options.loop.power_limits = limited.guard.get();
   const CountSignals signals;
-  const trial::StudyKey study_key = study::study_key(opened.title, opened.identity, terms);
   if (flags.cluster.given() && task)
-    return run_cluster_task(*task, flags.study, opened, study_key, options,
-                            static_cast<int>(terms.epochs.value_or(0)));
-  std::unique_ptr<store::Writer> writer;
-  std::unique_ptr<store::Queue> queue;
-  ClusterSweep cluster;
-  study::Result result;
-  report::Answer answer;
-  answer.environment_json = store_environment(opened).json;
-  if (flags.cluster.given()) {
-    study::Observer nobody;
-    cluster = sweep_on_cluster(
-        flags.cluster, flags.study, opened, study_key, options, *store,
-        [&](store::Writer& whole) { return run(opened, terms, options, whole, nobody); });
-    result = cluster.result;
-    if (cluster.study) {
-      answer.study = std::to_string(cluster.study->id);
-      answer.environment_json = cluster.study->environment.json;
-    }
-  } else if (flags.shared) {
-    queue = store->join_study(study_key, store_environment(opened), flags.queue);
-    const sweep::Shared where = shared(*queue, *store, flags);
-    result = run_live(flags, opened, terms, options, where);
-    answer.study = std::to_string(queue->writer().study().id);
-  } else {
-    writer = open_study(*store, study_key, opened, flags.study);
-    result = run_live(flags, opened, terms, options, *writer);
-    answer.study = std::to_string(writer->study().id);
-  }
+    return run_cluster_task(*task, flags.study, opened, advise::study_key(opened.title, request),
+                            options, static_cast<int>(request.epochs.value_or(0)));
+  Swept swept = sweep_as_asked(flags, opened, request, options, *store);
   std::function<void(const workload::Until&)> finish;
   if (opened.workload) finish = opened.workload->finish();
-  answer.workload = opened.title;
-  answer.trials = result.trials;
-  answer.resumed = result.resumed;
-  answer.seconds = result.spent.count();
-  answer.facts.limits.tolerance = flags.study.tolerance;
-  put_memory_limits(flags.study, opened, answer.facts.limits);
-  answer.facts.limits.memory.limit = memory::allowed(answer.trials, answer.facts.limits.memory);
-  answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
-  answer.facts.roofline = opened.roofline;
-  answer.facts.cost = opened.cost;
-  answer.take(result.answer);
-  if (flags.trains())
-    print_epochs(flags.study, answer, epochs_of(flags), output);
-  else
-    print_answer(flags.study, answer, "", nullptr, output);
-  for (const std::string& words : {cluster.note, answer.message})
-    if (!words.empty()) Output::talk(fmt::format("sweetspot: {}", words));
+  const std::vector<std::int64_t> epochs =
+      flags.trains() ? epochs_of(flags) : std::vector<std::int64_t>{};
+  const int code = show_run(flags.study, shown_run(*store, swept.study, swept.result),
+                            {.epochs = epochs, .note = swept.note}, output);
   if (finish) finish({CountSignals::presses()});
-  return exit_code(result.answer.end);
+  return code;
 }
 
 void range_flag(CLI::App& app, const char* flag, std::string& target, const char* help) {

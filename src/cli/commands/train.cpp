@@ -17,6 +17,7 @@
 #include "cli/ranks.h"
 #include "cli/signals.h"
 #include "core/error.h"
+#include "core/json_values.h"
 #include "core/text.h"
 #include "probe/proc/host.h"
 #include "report/table.h"
@@ -150,7 +151,7 @@ Json setting_json(const native::Options& o, const engine::TrainerOptions& traine
           {"learning_rate", optimizer.learning_rate},
           {"loss", name(trainer.loss)},
           {"epochs", o.epochs},
-          {"max_steps", or_null(o.max_steps)},
+          {"max_steps", o.max_steps},
           {"seed", o.seed},
           {"threads", o.threads},
           {"workers", o.pipeline.workers},
@@ -173,7 +174,7 @@ Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
   return {{"samples", samples},
           {"gradient_squared", noise->gradient_squared},
           {"variance_trace", noise->trace},
-          {"at_least", or_null(noise->at_least)},
+          {"at_least", noise->at_least},
           {"observations", noise->observations}};
 }
 
@@ -184,11 +185,11 @@ Json epoch_json(const native::EpochResult& e, const native::RankOptions& ranks) 
           {"steps", e.steps},
           {"samples", e.samples},
           {"batch", e.batch},
-          {"noise_scale_at_least", or_null(e.noise_bound)},
-          {"train_loss", or_null(e.train_loss)},
-          {"train_accuracy", or_null(e.train_accuracy)},
-          {"test_loss", or_null(e.test_loss)},
-          {"test_accuracy", or_null(e.test_accuracy)},
+          {"noise_scale_at_least", e.noise_bound},
+          {"train_loss", e.train_loss},
+          {"train_accuracy", e.train_accuracy},
+          {"test_loss", e.test_loss},
+          {"test_accuracy", e.test_accuracy},
           {"train_seconds", e.train_time.count()},
           {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
@@ -202,7 +203,7 @@ Json batch_json(const native::BatchChange& change) {
   return {{"from_epoch", change.from_epoch},
           {"batch", change.batch},
           {"learning_rate", change.learning_rate},
-          {"noise_scale", or_null(change.noise_scale)}};
+          {"noise_scale", change.noise_scale}};
 }
 
 Json memory_json(const native::Result& result) {
@@ -359,7 +360,7 @@ int train(const TrainFlags& train_flags, collective::Group* group, Output& outpu
   if (!result.staleness.empty()) Output::talk(staleness_words(result.staleness));
   if (flags.json) {
     Json json = result_json(run, result);
-    json["setting"]["precision_reason"] = or_null(reason);
+    json["setting"]["precision_reason"] = reason;
     output.print_json(json);
   }
   if (run.options.dynamic) Output::talk("batches: " + native::text(stages_of(result)));

@@ -10,19 +10,17 @@
 #include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/tune_flags.h"
-#include "cli/exit_codes.h"
+#include "cli/commands/tune_to_target.h"
 #include "cli/flags/flags.h"
-#include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
+#include "cli/show_run.h"
 #include "cli/signals.h"
-#include "cli/study_answer.h"
 #include "cli/study_workload.h"
 #include "cli/variants.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "store/store.h"
-#include "study/study_key.h"
 #include "workload/command/template.h"
 #include "workload/native/ranked_workload.h"
 
@@ -54,7 +52,6 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   limits.tolerance = flags.objective == search::Objective::energy
                          ? flags.slower_at_most.value_or(usual_slower_at_most)
                          : flags.study.tolerance;
-  put_memory_limits(flags.study, opened, limits);
   if (flags.repeat) limits.passes = static_cast<int>(*flags.repeat);
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
@@ -86,31 +83,16 @@ void check_energy(const StudyWorkload& opened, bool of_program, const TargetFlag
           : fmt::format("{}: {} does not report its energy; {}", goal, device, way_out));
 }
 
-study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
-  study::Terms terms;
-  terms.kind = "tune";
-  terms.name = flags.study.name;
-  terms.limits = limits;
-  put_memory_limits(flags.study, terms);
-  terms.precision = flags.study.precision;
-  terms.repeat = limits.passes.value_or(usual_runs);
-  terms.threads = threads;
-  terms.program_major = program_major();
-  return terms;
-}
-
-report::Answer answer_of(const StudyWorkload& opened, const tuning::TuneResult& result,
-                         const store::Writer& writer) {
-  report::Answer answer;
-  answer.study = std::to_string(writer.study().id);
-  answer.workload = opened.title;
-  answer.take(result.answer);
-  answer.trials = result.trials;
-  answer.resumed = result.resumed;
-  answer.seconds = result.spent.count();
-  answer.facts = result.facts;
-  answer.environment_json = store_environment(opened).json;
-  return answer;
+advise::Request request_of(const TuneFlags& flags, const StudyWorkload& opened,
+                           const Limited& limited) {
+  advise::Request request = request_of(flags.study, opened, advise::Request::Kind::tune);
+  const memory::Limits memory = request.limits.memory;
+  request.limits = limits_of(flags, opened);
+  request.limits.memory = memory;
+  request.repeat = request.limits.passes.value_or(usual_runs);
+  request.precisions = parse_precisions(flags.precisions, flags.study, opened);
+  request.power_limits = limited.watts;
+  return request;
 }
 
 int show_plan(const TuneFlags& flags, Output& output) {
@@ -133,8 +115,106 @@ int show_plan(const TuneFlags& flags, Output& output) {
   return 0;
 }
 
-// Speeds are measured first, with a part of the budget.
-constexpr double share_for_speeds = 0.25;
+advise::Facts facts_of(const TuneFlags& flags, const StudyWorkload& opened,
+                       const Limited& limited) {
+  advise::Facts facts;
+  facts.roofline = opened.facts.roofline, facts.cost = opened.facts.cost;
+  facts.global_batch = flags.global_batch;
+  facts.ranks = opened.ranks;
+  // For a target, each batch gets the rate that it is trained with there.
+  if (!flags.target.target) facts.rate_base = learning_rate_base(flags.learning_rate, flags.study);
+  facts.gpus = flags.study.command.options.gpus;
+  facts.batch_is = flags.study.command.options.batch_is;
+  facts.notes = opened.reasons;
+  if (!limited.refusal.empty()) facts.notes.push_back(limited.refusal);
+  return facts;
+}
+
+study::LoopOptions loop_options(const TuneFlags& flags, const StudyWorkload& opened,
+                                const Limited& limited) {
+  constexpr double share_for_speeds = 0.25;  // of the budget, before runs to a target
+  study::LoopOptions loop;
+  loop.power_limits = limited.guard.get();
+  loop.measure = opened.measure;
+  // The trials of a batch are averaged: together they reach the requested precision.
+  loop.measure.precision =
+      flags.study.precision * std::sqrt(static_cast<double>(flags.repeat.value_or(usual_runs)));
+  loop.measure.first_look = !flags.repeat;
+  loop.measure.reads_energy = flags.objective == search::Objective::energy;
+  loop.budget = flags.study.budget;
+  if (flags.target.target && flags.study.budget)
+    loop.budget = share_for_speeds * *flags.study.budget;
+  return loop;
+}
+
+// References to what is opened: for a part of its life.
+tuning::TuneOptions options_of(const TuneFlags& flags, const StudyWorkload& opened,
+                               const Limited& limited, const advise::Request& request) {
+  tuning::TuneOptions options;
+  options.limits = advise::limits_of(request, opened.facts);
+  options.base = opened.base;
+  options.variants = variants_of(opened.base, request.precisions, request.power_limits);
+  options.facts = facts_of(flags, opened, limited);
+  options.operations_roofline = opened.operations_roofline;
+  options.most_workers = opened.most_workers;
+  options.confirm = flags.confirm;
+  options.check_rate = flags.learning_rate.check;
+  options.loop = loop_options(flags, opened, limited);
+  options.command = [&](const trial::Setting& setting) {
+    const std::string line = report::command_at(opened.command, opened.handed(setting));
+    if (!setting.configuration.power_limit_watts || line.empty()) return line;
+    return limit_command(limited.gpus, *setting.configuration.power_limit_watts) + " && " + line;
+  };
+  return options;
+}
+
+// Where the trials run and are stored: here, or as tasks of a cluster.
+struct Place {
+  std::unique_ptr<ClusterTune> cluster;
+  std::unique_ptr<store::Writer> writer;
+};
+Place place_of(const TuneFlags& flags, const StudyWorkload& opened,
+               const trial::StudyKey& study_key, store::Store& store,
+               tuning::TuneOptions& options) {
+  if (!flags.cluster.given()) return {nullptr, open_study(store, study_key, opened, flags.study)};
+  auto cluster = std::make_unique<ClusterTune>(flags.cluster, flags.study, opened, store);
+  trial::Setting first = opened.base;
+  first.batch = std::lcm(options.limits.min, first.accumulation);
+  auto writer = cluster->open(study_key, first, flags.study.fresh);
+  options.limits.memory.limit.reset();  // of this machine: a task applies its own
+  options.loop.run_elsewhere = [on = cluster.get()](const trial::Setting& setting, const auto&,
+                                                    const auto&, const workload::Until& until) {
+    return on->run(setting, until.stop);
+  };
+  return {std::move(cluster), std::move(writer)};
+}
+
+tuning::TuneResult tune_live(const TuneFlags& flags, const StudyWorkload& opened,
+                             const Place& place, const tuning::TuneOptions& options) {
+  LiveStudy live({"tuning " + opened.title,
+                  flags.study.precision,
+                  {},
+                  options.limits.tolerance,
+                  flags.study.verbose});
+  workload::Workload& workload = place.cluster ? place.cluster->workload() : *opened.workload;
+  return tuning::tune(workload, *place.writer, options, live, CountSignals::presses());
+}
+
+bool leads_to_target(const TuneFlags& flags, const tuning::TuneResult& result) {
+  using trial::End;
+  return flags.target.target && result.recommendation() &&
+         (result.answer.end == End::found || result.answer.end == End::budget);
+}
+
+int show(const TuneFlags& flags, const StudyWorkload& opened, const tuning::TuneResult& result,
+         const store::Store& store, const trial::Study& study, Output& output) {
+  std::optional<advise::RankPlan> plan;
+  if (!flags.plan.ranks.empty() && result.recommendation())
+    plan = plan_of(flags.plan, flags.study, *result.recommendation(), result.trials,
+                   opened.workload->about().samples);
+  return show_run(flags.study, shown_run(store, study, result),
+                  {.page = !flags.no_report, .plan = plan ? &*plan : nullptr}, output);
+}
 
 int tune(const TuneFlags& flags, Output& output) {
   if (flags.critical.asked) return tune_critical_batch(flags.study, flags.critical, output);
@@ -147,106 +227,26 @@ int tune(const TuneFlags& flags, Output& output) {
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened = open_workload(flags.study);
-  tuning::TuneOptions options;
-  options.limits = limits_of(flags, opened);
-  options.base = opened.base;
-  options.facts.roofline = opened.roofline;
-  options.operations_roofline = opened.operations_roofline;
-  options.facts.cost = opened.cost;
-  options.facts.global_batch = flags.global_batch;
-  options.most_workers = opened.most_workers;
-  options.confirm = flags.confirm;
-  options.facts.ranks = opened.ranks;
-  // For a target, each batch gets the rate that it is trained with there.
-  if (!flags.target.target)
-    options.facts.rate_base = learning_rate_base(flags.learning_rate, flags.study);
-  options.check_rate = flags.learning_rate.check;
-  options.facts.gpus = flags.study.command.options.gpus;
-  options.facts.batch_is = flags.study.command.options.batch_is;
-  options.facts.notes = opened.reasons;
-  study::Terms terms = terms_of(flags, options.limits, opened.threads);
-  terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
   const Limited limited = limit_power(flags.study, opened);
-  terms.power_limits = limited.watts;
-  if (!limited.refusal.empty()) {  // energy is still reported
+  if (!limited.refusal.empty())  // energy is still reported
     Output::talk(fmt::format("sweetspot: {}", limited.refusal));
-    options.facts.notes.push_back(limited.refusal);
-  }
+  const advise::Request request = request_of(flags, opened, limited);
   if (flags.objective == search::Objective::energy)
     check_energy(opened, flags.study.command.given(), flags.target);
-  options.variants = variants_of(opened.base, terms.precisions, terms.power_limits);
-  options.loop.power_limits = limited.guard.get();
-  options.command = [&](const trial::Setting& setting) {
-    const std::string line = report::command_at(opened.command, opened.handed(setting));
-    if (!setting.configuration.power_limit_watts || line.empty()) return line;
-    return limit_command(limited.gpus, *setting.configuration.power_limit_watts) + " && " + line;
-  };
-  options.loop.measure = opened.measure;
-  // The trials of a batch are averaged: together they reach the requested precision.
-  options.loop.measure.precision =
-      flags.study.precision *
-      std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
-  options.loop.measure.first_look = !options.limits.passes;
-  options.loop.measure.reads_energy = flags.objective == search::Objective::energy;
-  options.loop.budget = flags.study.budget;
-  if (flags.target.target && flags.study.budget)
-    options.loop.budget = share_for_speeds * *flags.study.budget;
-  const trial::StudyKey study_key = study::study_key(opened.title, opened.identity, terms);
+  tuning::TuneOptions options = options_of(flags, opened, limited, request);
+  const trial::StudyKey study_key = advise::study_key(opened.title, request);
   const CountSignals signals(opened.ranks > 1);
-  if (flags.cluster.given() && task) {
-    sweep::SweepOptions one;
-    one.limits = options.limits, one.loop = options.loop;
-    return run_cluster_task(*task, flags.study, opened, study_key, one, 0);
-  }
-  std::unique_ptr<ClusterTune> cluster;
-  std::unique_ptr<store::Writer> writer;
-  workload::Workload* workload = opened.workload.get();
-  if (flags.cluster.given()) {
-    cluster = std::make_unique<ClusterTune>(flags.cluster, flags.study, opened, *store);
-    trial::Setting first = opened.base;
-    first.batch = std::lcm(options.limits.min, first.accumulation);
-    writer = cluster->open(study_key, first, flags.study.fresh);
-    workload = &cluster->workload();
-    options.limits.memory.limit.reset();  // of this machine: a task applies its own
-    options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
-                                     const workload::Until& until) {
-      return cluster->run(setting, until.stop);
-    };
-  } else {
-    writer = open_study(*store, study_key, opened, flags.study);
-  }
-  tuning::TuneResult result;
-  {
-    LiveStudy live({"tuning " + opened.title,
-                    flags.study.precision,
-                    {},
-                    options.limits.tolerance,
-                    flags.study.verbose});
-    result = tuning::tune(*workload, *writer, options, live, CountSignals::presses());
-  }
+  if (flags.cluster.given() && task)
+    return run_cluster_task(*task, flags.study, opened, study_key,
+                            {.limits = options.limits, .loop = options.loop}, 0);
+  Place place = place_of(flags, opened, study_key, *store, options);
+  const tuning::TuneResult result = tune_live(flags, opened, place, options);
   const auto finish = opened.workload->finish();
-  using trial::End;
-  if (flags.target.target && result.recommendation() &&
-      (result.answer.end == End::found || result.answer.end == End::budget)) {
-    writer.reset();
-    finish({CountSignals::presses()});
-    return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
-                          *store, output);
-  }
-  report::Answer answer = answer_of(opened, result, *writer);
-  const bool page = !flags.no_report && !result.trials.empty();
-  const std::string url = store::store_url(flags.study.db);
-  std::optional<advise::RankPlan> plan;
-  if (!flags.plan.ranks.empty() && result.recommendation())
-    plan = plan_of(flags.plan, flags.study, *result.recommendation(), result.trials,
-                   opened.workload->about().samples);
-  print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "",
-               plan ? &*plan : nullptr, output);
-  if (!result.answer.message.empty())
-    Output::talk(fmt::format("sweetspot: {}", result.answer.message));
-  if (page) leave_report(std::move(answer), *store, url);
+  const bool goes_on = leads_to_target(flags, result);
+  if (goes_on) place.writer.reset();
+  const int code = goes_on ? 0 : show(flags, opened, result, *store, place.writer->study(), output);
   finish({CountSignals::presses()});
-  return exit_code(result.answer.end);
+  return goes_on ? tune_to_target({flags, request, options, result}, *store, output) : code;
 }
 
 // Before ranks are started, and in each of them: checks what they do not support.

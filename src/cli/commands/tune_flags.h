@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/commands/critical_batch.h"
+#include "cli/commands/tune_critical_batch.h"
 #include "cli/flags/cluster_flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/flags/target_flags.h"

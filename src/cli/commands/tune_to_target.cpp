@@ -1,33 +1,27 @@
+#include "cli/commands/tune_to_target.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "cli/exit_codes.h"
-#include "cli/flags/study_flags.h"
-#include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
+#include "cli/show_run.h"
 #include "cli/signals.h"
-#include "cli/study_answer.h"
 #include "cli/study_workload.h"
 #include "core/error.h"
 #include "learning/time_to_target.h"
-#include "search/search.h"
 #include "store/store.h"
 #include "study/axis.h"
-#include "study/study_key.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::cli {
 namespace {
 
 // Doublings from the smallest batch, as long as they fit and their speed is known.
-std::vector<std::int64_t> batches_of(const tuning::TuneOptions& tuned,
-                                     const tuning::TuneResult& speeds,
-                                     const workload::Training& training,
-                                     const std::optional<std::int64_t>& asked_max) {
+std::vector<std::int64_t> batches_of(const Tuned& tuned, const workload::Training& training) {
+  const tuning::TuneResult& speeds = tuned.speeds;
   const search::Limits& limits = speeds.facts.limits;
   std::int64_t largest = 0, too_large = limits.max + 1;
   for (const trial::Trial& trial : speeds.trials) {
@@ -35,10 +29,11 @@ std::vector<std::int64_t> batches_of(const tuning::TuneOptions& tuned,
     if (trial.outcome == trial::Outcome::out_of_memory)
       too_large = std::min(too_large, trial.setting.batch);
   }
-  const std::int64_t most = std::min({limits.max, asked_max.value_or(2 * largest), too_large - 1});
+  const std::int64_t most =
+      std::min({limits.max, tuned.flags.max.value_or(2 * largest), too_large - 1});
   std::vector<std::int64_t> batches;
   std::int64_t batch = limits.multiple_of;
-  while (batch < tuned.limits.min) batch *= 2;
+  while (batch < tuned.options.limits.min) batch *= 2;
   for (; batch <= most; batch *= 2) {
     trial::Setting setting = speeds.recommendation()->setting;
     setting.batch = batch;
@@ -48,18 +43,6 @@ std::vector<std::int64_t> batches_of(const tuning::TuneOptions& tuned,
   }
   if (batches.empty()) batches.push_back(speeds.recommendation()->setting.batch);
   return batches;
-}
-
-// With more seeds or finalists the study continues.
-std::string towards(const TargetFlags& flags) {
-  return nlohmann::json{{"metric", trial::name(flags.target->metric)},
-                        {"value", flags.target->value},
-                        {"energy", flags.for_energy},
-                        {"most_epochs", flags.most_epochs},
-                        {"base_batch", flags.base_batch},
-                        {"rule", flags.rule ? nlohmann::json(convergence::name(*flags.rule))
-                                            : nlohmann::json(nullptr)}}
-      .dump();
 }
 
 // What to do about a metric that never appears.
@@ -72,14 +55,10 @@ std::string way_out(const TargetFlags& flags, bool of_program) {
              : "; leave out --no-eval";
 }
 
-}  // namespace
-
-int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
-                   const tuning::TuneOptions& tuned, const tuning::TuneResult& speeds,
-                   const std::optional<std::int64_t>& asked_max, bool leaves_report,
-                   store::Store& store, Output& output) {
-  StudyWorkload opened = open_training(study);
-  const advise::Recommendation& fastest = *speeds.recommendation();
+learning::TargetOptions options_of(const Tuned& tuned, const StudyWorkload& opened) {
+  const TargetFlags& flags = tuned.flags.target;
+  const StudyFlags& study = tuned.flags.study;
+  const advise::Recommendation& fastest = *tuned.speeds.recommendation();
   learning::TargetOptions options;
   options.target = *flags.target;
   options.for_energy = flags.for_energy;
@@ -90,27 +69,34 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   options.sets_learning_rate =
       !study.command.given() || workload::command::used(study.command.options).lr;
   options.adaptive_optimizer = is_adaptive(study.native.options.optimizer.kind);
-  const std::vector<std::int64_t> batches = batches_of(tuned, speeds, *opened.training, asked_max);
-  options.candidates = search::speeds_at(study::Axis{fastest.setting, {}}.on(speeds.trials),
-                                         batches, speeds.facts.limits);
+  options.candidates =
+      search::speeds_at(study::Axis{fastest.setting, {}}.on(tuned.speeds.trials),
+                        batches_of(tuned, *opened.training), tuned.speeds.facts.limits);
   options.throughput_batch = fastest.batch;
   options.finalists = flags.finalists;
   options.seeds = flags.seeds;
   options.most_epochs = flags.most_epochs;
-  options.command = tuned.command;
+  options.command = tuned.options.command;
   options.if_metric_missing = way_out(flags, study.command.given());
-  if (study.budget) options.loop.budget = std::max(core::Seconds(0), *study.budget - speeds.spent);
-  study::Terms terms;
-  terms.kind = "tune";
-  terms.name = study.name;
-  terms.limits = tuned.limits;
-  put_memory_limits(study, terms);
-  terms.threads = opened.threads;
-  terms.program_major = program_major();
-  terms.towards = towards(flags);
-  const trial::StudyKey study_key = study::study_key(
-      fmt::format("{} to {}", opened.title, words(*flags.target)), opened.identity, terms);
-  const std::unique_ptr<store::Writer> writer = open_study(store, study_key, opened, study);
+  if (study.budget)
+    options.loop.budget = std::max(core::Seconds(0), *study.budget - tuned.speeds.spent);
+  return options;
+}
+
+}  // namespace
+
+int tune_to_target(const Tuned& tuned, store::Store& store, Output& output) {
+  const TargetFlags& flags = tuned.flags.target;
+  const StudyFlags& study = tuned.flags.study;
+  const StudyWorkload opened = open_training(study);
+  const learning::TargetOptions options = options_of(tuned, opened);
+  advise::Request request = tuned.request;
+  request.workload = opened.identity;
+  request.towards = {*flags.target, flags.for_energy, flags.most_epochs, flags.base_batch,
+                     flags.rule};
+  const std::string title = fmt::format("{} to {}", opened.title, words(*flags.target));
+  const std::unique_ptr<store::Writer> writer =
+      open_study(store, advise::study_key(title, request), opened, study);
   study::Result result;
   {
     LiveStudy live(
@@ -118,22 +104,9 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
     result =
         learning::reach_target(*opened.training, *writer, options, live, CountSignals::presses());
   }
-  report::Answer answer;
-  answer.study = std::to_string(writer->study().id);
-  answer.workload = opened.title;
-  answer.take(result.answer);
-  answer.trials = result.trials;
-  answer.resumed = result.resumed;
-  answer.seconds = result.spent.count() + speeds.spent.count();
-  answer.facts = speeds.facts;
-  answer.environment_json = store_environment(opened).json;
-  const bool page = leaves_report && !result.trials.empty();
-  const std::string url = store::store_url(study.db);
-  print_answer(study, answer, page ? report_file(url, answer.study).string() : "", nullptr, output);
-  if (!result.answer.message.empty())
-    Output::talk(fmt::format("sweetspot: {}", result.answer.message));
-  if (page) leave_report(std::move(answer), store, url);
-  return exit_code(result.answer.end);
+  result.spent += tuned.speeds.spent;
+  return show_run(study, shown_run(store, writer->study(), result),
+                  {.page = !tuned.flags.no_report}, output);
 }
 
 }  // namespace sweetspot::cli

@@ -86,11 +86,6 @@ void check_exports(const StudyFlags& flags) {
   if (flags.markdown) report::check_can_write(*flags.markdown, "--export-markdown");
 }
 
-void write_exports(const StudyFlags& flags, const report::Answer& answer) {
-  if (flags.csv) report::write_file(*flags.csv, report::csv(answer));
-  if (flags.markdown) report::write_file(*flags.markdown, report::markdown(answer));
-}
-
 void parse_memory_limit(const std::string& text, MemoryLimits& limits) {
   constexpr const char* flag = "--memory-limit";
   std::istringstream parts(text);
@@ -135,13 +130,6 @@ std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional
 std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
                                                std::optional<core::Bytes> free) {
   return within_share(flags, flags.memory_limit.host, free);
-}
-
-void put_memory_limits(const StudyFlags& flags, study::Terms& terms) {
-  terms.limits.memory.limit = flags.memory_limit.any;
-  terms.host_memory_limit = flags.memory_limit.host;
-  terms.gpu_memory_limit = flags.memory_limit.gpu;
-  terms.memory_share = flags.memory_share;
 }
 
 }  // namespace sweetspot::cli

@@ -6,9 +6,6 @@
 #include "cli/flags/command_flags.h"
 #include "cli/flags/native_flags.h"
 #include "core/units.h"
-#include "report/answer.h"
-#include "study/loop.h"
-#include "study/study_key.h"
 
 namespace CLI {
 class App;
@@ -47,7 +44,6 @@ void add_either_workload_flags(CLI::App& app, StudyFlags& flags);
 
 // InputError before anything is measured, if a requested file could not be written at the end.
 void check_exports(const StudyFlags& flags);
-void write_exports(const StudyFlags& flags, const report::Answer& answer);
 
 // What a run may take of its device, the host or a GPU: the requested limit, and never more than
 // the share of what is free there now.
@@ -56,7 +52,5 @@ std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional
 // The same for the host alone, whatever a program computes on.
 std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
                                                std::optional<core::Bytes> free);
-// As requested, for the study key.
-void put_memory_limits(const StudyFlags& flags, study::Terms& terms);
 
 }  // namespace sweetspot::cli

@@ -7,7 +7,6 @@
 #include "cli/flags/study_flags.h"
 #include "convergence/learning_rate_rule.h"
 #include "trial/target.h"
-#include "tuning/tune.h"
 
 namespace sweetspot::cli {
 
@@ -24,22 +23,6 @@ void add_learning_rate_flags(CLI::App& app, LearningRateFlags& flags);
 std::optional<advise::LearningRateBase> learning_rate_base(const LearningRateFlags& flags,
                                                            const StudyFlags& study);
 
-}  // namespace sweetspot::cli
-
-namespace CLI {
-class App;
-}
-
-namespace sweetspot::store {
-class Store;
-}
-
-namespace sweetspot::cli {
-
-class Output;
-struct StudyFlags;
-struct StudyWorkload;
-
 // `tune --for accuracy=0.99`: the target, and how it is searched.
 struct TargetFlags {
   std::optional<trial::Target> target;  // nullopt: tune has another goal
@@ -54,12 +37,5 @@ void add_target_flags(CLI::App& app, TargetFlags& flags);
 // Whether this goal of --for is a target: "accuracy=0.99", "accuracy=99%", "loss=0.1",
 // "energy-to-accuracy=0.99". InputError if it begins as one and is invalid.
 bool read_target(const std::string& goal, TargetFlags& flags);
-
-// After the speeds are known: predicts and trains, prints the answer, and returns the exit code.
-// `asked_max`: --max, if given.
-int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
-                   const tuning::TuneOptions& tuned, const tuning::TuneResult& speeds,
-                   const std::optional<std::int64_t>& asked_max, bool leaves_report,
-                   store::Store& store, Output& output);
 
 }  // namespace sweetspot::cli

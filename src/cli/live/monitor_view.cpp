@@ -8,6 +8,7 @@
 
 #include "cli/live/terminal.h"
 #include "cli/output.h"
+#include "core/json_values.h"
 #include "core/text.h"
 #include "probe/text_file.h"
 #include "report/table.h"
@@ -234,21 +235,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 Json pressure_json(const probe::proc::Pressure& pressure) {
-  return {{"some_share", or_null(pressure.some_share)},
-          {"full_share", or_null(pressure.full_share)}};
+  return {{"some_share", pressure.some_share}, {"full_share", pressure.full_share}};
 }
 
 Json host_json(const HostSnapshot& host) {
-  return {{"cpu", text_or_null(host.cpu)},
+  return {{"cpu", core::unless_empty(host.cpu)},
           {"usable_cores", host.cores},
-          {"cpu_share", or_null(host.cpu_share)},
-          {"cpu_power_watts", or_null(host.cpu_power_watts)},
-          {"memory_total_bytes", or_null(host.memory.total)},
-          {"memory_available_bytes", or_null(host.memory.available)},
-          {"memory_limit_bytes", or_null(host.memory.cgroup_limit)},
+          {"cpu_share", host.cpu_share},
+          {"cpu_power_watts", host.cpu_power_watts},
+          {"memory_total_bytes", host.memory.total},
+          {"memory_available_bytes", host.memory.available},
+          {"memory_limit_bytes", host.memory.cgroup_limit},
           {"pressure_of_10_seconds",
            {{"cpu", pressure_json(host.cpu_pressure)},
             {"memory", pressure_json(host.memory_pressure)},
@@ -269,9 +267,9 @@ Json processes_json(const std::optional<std::vector<GpuProcess>>& processes) {
   Json list = Json::array();
   for (const GpuProcess& process : *processes)
     list.push_back({{"pid", process.use.pid},
-                    {"name", text_or_null(process.name)},
-                    {"memory_bytes", or_null(process.use.memory)},
-                    {"utilisation_share", or_null(process.use.utilisation_share)}});
+                    {"name", core::unless_empty(process.name)},
+                    {"memory_bytes", process.use.memory},
+                    {"utilisation_share", process.use.utilisation_share}});
   return list;
 }
 
@@ -279,20 +277,20 @@ Json gpu_json(std::size_t index, const GpuSnapshot& gpu) {
   const probe::gpu::Reading& now = gpu.reading;
   return {{"index", index},
           {"vendor", gpu.identity.vendor},
-          {"name", text_or_null(gpu.identity.name)},
-          {"uuid", text_or_null(gpu.identity.uuid)},
-          {"bus_id", text_or_null(gpu.identity.bus_id)},
-          {"driver", text_or_null(gpu.identity.driver)},
-          {"mig", gpu.identity.mig ? Json(*gpu.identity.mig) : Json(nullptr)},
-          {"utilisation_share", or_null(now.utilisation_share)},
-          {"memory_busy_share", or_null(now.memory_busy_share)},
-          {"memory_used_bytes", or_null(now.memory_used)},
-          {"memory_total_bytes", or_null(now.memory_total)},
-          {"power_watts", or_null(now.power_watts)},
-          {"power_limit_watts", or_null(now.power_limit_watts)},
-          {"temperature_celsius", or_null(now.temperature_celsius)},
-          {"core_clock_mhz", or_null(now.core_clock_mhz)},
-          {"memory_clock_mhz", or_null(now.memory_clock_mhz)},
+          {"name", core::unless_empty(gpu.identity.name)},
+          {"uuid", core::unless_empty(gpu.identity.uuid)},
+          {"bus_id", core::unless_empty(gpu.identity.bus_id)},
+          {"driver", core::unless_empty(gpu.identity.driver)},
+          {"mig", gpu.identity.mig},
+          {"utilisation_share", now.utilisation_share},
+          {"memory_busy_share", now.memory_busy_share},
+          {"memory_used_bytes", now.memory_used},
+          {"memory_total_bytes", now.memory_total},
+          {"power_watts", now.power_watts},
+          {"power_limit_watts", now.power_limit_watts},
+          {"temperature_celsius", now.temperature_celsius},
+          {"core_clock_mhz", now.core_clock_mhz},
+          {"memory_clock_mhz", now.memory_clock_mhz},
           {"throttle", throttle_json(now.throttle)},
           {"processes", processes_json(gpu.processes)}};
 }
@@ -306,7 +304,7 @@ Json monitor_json(const Snapshot& snapshot) {
   json["gpus"] = Json::array();
   for (std::size_t i = 0; i < snapshot.gpus.size(); ++i)
     json["gpus"].push_back(gpu_json(i, snapshot.gpus[i]));
-  json["no_gpu_reason"] = text_or_null(snapshot.no_gpu_reason);
+  json["no_gpu_reason"] = core::unless_empty(snapshot.no_gpu_reason);
   return json;
 }
 

@@ -15,27 +15,27 @@ constexpr std::size_t most_series = 7;
 
 std::string count(double value) { return with_thin_spaces(core::format_count(value)); }
 
-std::string description(const Answer& answer, const std::optional<Measured>& found) {
-  if (answer.recommendation) return advise::sentence(*answer.recommendation);
+std::string description(const ShownStudy& study, const std::optional<Measured>& found) {
+  if (study.recommendation()) return advise::sentence(*study.recommendation());
   if (!found) return "";
   return fmt::format(
       "The fastest batch is {} with {} samples per second; the smallest within {:g}% "
       "of it is {} with {}.",
       count(static_cast<double>(found->best_batch)), count(found->best_samples_per_second),
-      100 * answer.facts.limits.tolerance, count(static_cast<double>(found->knee_batch)),
+      100 * study.facts.limits.tolerance, count(static_cast<double>(found->knee_batch)),
       count(found->knee_samples_per_second));
 }
 
 }  // namespace
 
-std::string headline_chart(const Answer& answer, const std::vector<Series>& all) {
-  const bool of_given_batch = answer.recommendation && answer.recommendation->global_batch;
+std::string headline_chart(const ShownStudy& study, const std::vector<Series>& all) {
+  const bool of_given_batch = study.recommendation() && study.recommendation()->global_batch;
   const std::string size = of_given_batch ? "micro-batch" : "batch";
-  const std::optional<Measured> found = measured(answer);
+  const std::optional<Measured> found = measured(study);
   SvgChart chart;
   chart.id = "headline";
   chart.title = fmt::format("Throughput by {} size", size);
-  chart.description = description(answer, found);
+  chart.description = description(study, found);
   chart.x.label =
       of_given_batch ? "micro-batch (samples per pass)" : "batch (samples per weight update)";
   chart.x.logarithmic = true;

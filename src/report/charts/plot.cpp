@@ -115,16 +115,16 @@ std::string batch_labels(const std::vector<Point>& list, const std::vector<std::
 
 }  // namespace
 
-std::string plot(const Answer& answer, const PlotOptions& options) {
+std::string plot(const ShownStudy& study, const PlotOptions& options) {
   std::vector<Point> list;
-  for (const BatchSpeed& speed : speeds(answer))
+  for (const BatchSpeed& speed : speeds(study))
     list.push_back({speed.batch, speed.samples_per_second.mean});
   constexpr std::size_t least_width = 24, least_height = 5;
   if (list.size() < 2 || options.width < least_width || options.height < least_height) return "";
   double most = 0;
   for (const Point& point : list) most = std::max(most, point.speed);
   if (!(most > 0)) return "";
-  const auto found = measured(answer);
+  const auto found = measured(study);
   const std::int64_t marked = found ? found->knee_batch : 0;  // which no batch is
   const double top = nice_top(most);
   const std::string top_label = core::format_count(top), middle_label = core::format_count(top / 2);

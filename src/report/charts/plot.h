@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
@@ -37,6 +37,6 @@ struct PlotOptions {
 
 // Throughput over the batch (on a logarithmic axis) as lines of text, with the chosen batch marked;
 // empty below two batches.
-std::string plot(const Answer& answer, const PlotOptions& options);
+std::string plot(const ShownStudy& study, const PlotOptions& options);
 
 }  // namespace sweetspot::report

@@ -75,11 +75,11 @@ std::vector<EpochPoint> epochs_of(const std::vector<const trial::Trial*>& trials
   return list;
 }
 
-Series series_of(const Curve& curve, const Answer& answer) {
+Series series_of(const Curve& curve, const ShownStudy& study) {
   Series made;
   made.name = curve.name;
   std::map<std::int64_t, std::vector<const trial::Trial*>> batches;
-  for (const trial::Trial* t : curve.trials) batches[size_of(*t, answer)].push_back(t);
+  for (const trial::Trial* t : curve.trials) batches[size_of(*t, study)].push_back(t);
   for (const auto& [batch, of_batch] : batches) {
     made.points.push_back(point_of(batch, of_batch));
     const auto speed = curve.samples_per_second.find(batch);
@@ -93,9 +93,9 @@ Series series_of(const Curve& curve, const Answer& answer) {
 
 }  // namespace
 
-std::vector<Series> series(const Answer& answer) {
+std::vector<Series> series(const ShownStudy& study) {
   std::vector<Series> list;
-  for (const Curve& curve : curves(answer)) list.push_back(series_of(curve, answer));
+  for (const Curve& curve : curves(study)) list.push_back(series_of(curve, study));
   return list;
 }
 

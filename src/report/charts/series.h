@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
@@ -35,6 +35,6 @@ struct Series {
   std::optional<advise::StepCost> cost;
   std::vector<EpochPoint> epochs;
 };
-std::vector<Series> series(const Answer& answer);
+std::vector<Series> series(const ShownStudy& study);
 
 }  // namespace sweetspot::report

@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json_values.h"
 #include "core/text.h"
-#include "report/answer.h"
+#include "report/shown_study.h"
 #include "stats/interval.h"
 
 namespace sweetspot::report::compare {
@@ -28,16 +29,16 @@ struct Known {
   bool repeated = false;
 };
 
-Known known_of(const trial::Study& study) {
-  const Answer answer = answer_of(study);
-  const std::vector<BatchSpeed> all = speeds(answer);
+Known known_of(const trial::Study& stored) {
+  const ShownStudy study = shown_study(stored);
+  const std::vector<BatchSpeed> all = speeds(study);
   Known made;
   for (const BatchSpeed& speed : all) {
     made.points[speed.batch] = {speed.samples_per_second, most_memory(speed.trials),
                                 speed.trials.size()};
     made.repeated = made.repeated || speed.trials.size() > 1;
   }
-  made.measured = measured(answer);
+  made.measured = measured(study);
   return made;
 }
 
@@ -113,8 +114,7 @@ namespace {
 std::string leaf(const nlohmann::json& value) {
   if (value.is_null()) return "";  // unknown, or not asked for
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array())
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (!value.is_array()) return core::json_text(value);
   std::string list;
   for (const nlohmann::json& each : value) list += (list.empty() ? "" : ", ") + leaf(each);
   return list;

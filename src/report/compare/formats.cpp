@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/interval.h"
+#include "core/json_values.h"
 #include "core/text.h"
 #include "report/compare/compare.h"
 
@@ -122,23 +123,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json interval_json(const std::optional<trial::Interval>& interval) {
-  if (!interval) return nullptr;
-  return {{"mean", interval->mean}, {"low", interval->low}, {"high", interval->high}};
-}
-
 Json verdict_json(const std::optional<Verdict>& verdict) {
   return verdict ? Json(name(*verdict)) : Json(nullptr);
 }
 
 Json point_json(const Point& point) {
-  return {{"samples_per_second", interval_json(point.samples_per_second)},
-          {"memory_bytes", or_null(point.memory)},
+  return {{"samples_per_second", point.samples_per_second},
+          {"memory_bytes", point.memory},
           {"trials", point.trials}};
 }
 
@@ -159,15 +150,15 @@ Json json(const Comparison& c) {
               {"b", side_json(c.b_name, c.b)},
               {"verdict", verdict_json(c.verdict)},
               {"sentence", c.sentence},
-              {"best_samples_per_second_ratio", interval_json(c.best_ratio)},
+              {"best_samples_per_second_ratio", c.best_ratio},
               {"repeated", c.repeated}};
   result["batches"] = Json::array();
   for (const Line& line : c.lines)
     result["batches"].push_back({{"batch", line.batch},
                                  {"a", point_json(line.a)},
                                  {"b", point_json(line.b)},
-                                 {"samples_per_second_ratio", interval_json(line.speed_ratio)},
-                                 {"memory_ratio", or_null(line.memory_ratio)},
+                                 {"samples_per_second_ratio", line.speed_ratio},
+                                 {"memory_ratio", line.memory_ratio},
                                  {"verdict", verdict_json(line.verdict)}});
   result["differences"] = Json::array();
   for (const Difference& each : c.differences)

@@ -26,11 +26,11 @@ struct Cell {
 
 }  // namespace
 
-std::string csv(const Answer& answer) {
+std::string csv(const ShownStudy& study) {
   std::string text;
   for (const Field& field : fields()) text += (text.empty() ? "" : ",") + std::string(field.csv);
   text += "\r\n";
-  for (const Row& row : rows(answer)) {
+  for (const Row& row : rows(study)) {
     std::string line;
     for (const Field& field : fields())
       line += (&field == fields().data() ? "" : ",") + std::visit(Cell{}, field.value(row));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "report/fields.h"
 #include "report/formats.h"
 #include "report/speeds.h"
@@ -10,55 +11,42 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct ToJson {
-  Json operator()(std::monostate) const { return nullptr; }
-  template <class T>
-  Json operator()(const T& value) const {
-    return value;
-  }
-};
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json epoch_json(const trial::Epoch& epoch) {
   return {{"epoch", epoch.epoch},
           {"train_seconds", epoch.train_seconds},
-          {"train_loss", or_null(epoch.train_loss)},
-          {"train_accuracy", or_null(epoch.train_accuracy)},
-          {"test_loss", or_null(epoch.test_loss)},
-          {"test_accuracy", or_null(epoch.test_accuracy)},
-          {"noise_scale_samples", or_null(epoch.noise_scale)}};
+          {"train_loss", epoch.train_loss},
+          {"train_accuracy", epoch.train_accuracy},
+          {"test_loss", epoch.test_loss},
+          {"test_accuracy", epoch.test_accuracy},
+          {"noise_scale_samples", epoch.noise_scale}};
 }
 
 Json evaluation_json(const trial::Evaluation& evaluation) {
   return {{"steps", evaluation.steps},
           {"samples", evaluation.samples},
           {"train_seconds", evaluation.train_seconds},
-          {"test_loss", or_null(evaluation.test_loss)},
-          {"test_accuracy", or_null(evaluation.test_accuracy)},
-          {"noise_scale", or_null(evaluation.noise_scale)}};
+          {"test_loss", evaluation.test_loss},
+          {"test_accuracy", evaluation.test_accuracy},
+          {"noise_scale", evaluation.noise_scale}};
 }
 
 Json reading_json(const trial::Reading& reading) {
   return {{"at_seconds", reading.at_seconds},
-          {"utilisation_share", or_null(reading.utilisation_share)},
-          {"memory_bytes", or_null(reading.memory)},
-          {"power_watts", or_null(reading.power_watts)}};
+          {"utilisation_share", reading.utilisation_share},
+          {"memory_bytes", reading.memory},
+          {"power_watts", reading.power_watts}};
 }
 
 Json gpu_json(const trial::GpuUse& gpu) {
   return {{"device", gpu.device},
           {"name", gpu.name},
-          {"memory_peak_bytes", or_null(gpu.memory_peak)},
-          {"memory_free_bytes", or_null(gpu.memory_free)},
+          {"memory_peak_bytes", gpu.memory_peak},
+          {"memory_free_bytes", gpu.memory_free},
           {"memory_source", gpu.memory_source},
-          {"utilisation_share", or_null(gpu.utilisation_share)},
-          {"power_watts", or_null(gpu.power_watts)},
-          {"energy_joules", or_null(gpu.energy_joules)},
-          {"core_clock_mhz", or_null(gpu.core_clock_mhz)}};
+          {"utilisation_share", gpu.utilisation_share},
+          {"power_watts", gpu.power_watts},
+          {"energy_joules", gpu.energy_joules},
+          {"core_clock_mhz", gpu.core_clock_mhz}};
 }
 
 Json limits_json(const search::Limits& limits) {
@@ -67,29 +55,36 @@ Json limits_json(const search::Limits& limits) {
           {"max_batch", limits.max},
           {"multiple_of", limits.multiple_of},
           {"tolerance_share", limits.tolerance},
-          {"memory_bytes", or_null(limits.memory.limit)}};
+          {"memory_bytes", limits.memory.limit}};
 }
 
-Json content_json(const auto& made) { return Json::parse(advise::to_json({made}))["content"]; }
-
 // The recommendation with the numbers of the trials that each of its rows is based on.
-Json recommendation_json(const Answer& answer, const std::vector<Row>& trials) {
-  if (!answer.recommendation) return nullptr;
-  Json made = content_json(*answer.recommendation);
+Json recommendation_json(Json made, const ShownStudy& study, const std::vector<Row>& trials) {
   for (Json& row : made["rows"]) row["trials"] = Json::array();
   for (const Row& each : trials)
-    if (const advise::BatchRow* row = row_of(*each.trial, answer))
-      made["rows"][static_cast<std::size_t>(row - answer.recommendation->rows.data())]["trials"]
+    if (const advise::BatchRow* row = row_of(*each.trial, study))
+      made["rows"][static_cast<std::size_t>(row - study.recommendation()->rows.data())]["trials"]
           .push_back(each.number);
   return made;
 }
 
 }  // namespace
 
+Json json(const Value& value) {
+  return std::visit(
+      []<class T>(const T& known) -> Json {
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return nullptr;
+        else
+          return known;
+      },
+      value);
+}
+
 Json json(const Row& row) {
   Json trial = Json::object();
   for (const Field& field : fields())
-    trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
+    trial[Json::json_pointer(field.json)] = json(field.value(row));
   trial["epochs"] = Json::array();
   for (const trial::Epoch& epoch : row.trial->epochs) trial["epochs"].push_back(epoch_json(epoch));
   for (const trial::Evaluation& each : row.trial->evaluations)
@@ -101,17 +96,22 @@ Json json(const Row& row) {
   return trial;
 }
 
-Json json(const Answer& answer) {
-  const std::vector<Row> trials = rows(answer);
+Json json(const ShownStudy& study) {
+  const std::vector<Row> trials = rows(study);
   Json result{{"schema_version", schema_version},
-              {"study", answer.study},
-              {"workload", answer.workload},
-              {"status", answer.status},
-              {"message", answer.message.empty() ? Json(nullptr) : Json(answer.message)},
-              {"recommendation", recommendation_json(answer, trials)}};
-  result["doubt"] = answer.doubt ? content_json(*answer.doubt) : Json(nullptr);
-  if (answer.to_target) result["time_to_target"] = content_json(*answer.to_target);
-  const auto found = answer.recommendation ? std::nullopt : measured(answer);
+              {"study", study.number},
+              {"workload", study.workload},
+              {"status", name(study.answer.end)},
+              {"message", core::unless_empty(study.answer.message)},
+              {"recommendation", nullptr},
+              {"doubt", nullptr}};
+  Json content = Json::parse(advise::to_json(study.answer)).value("content", Json());
+  if (study.recommendation())
+    result["recommendation"] = recommendation_json(std::move(content), study, trials);
+  if (study.doubt()) result["doubt"] = std::move(content);
+  if (study.to_target()) result["time_to_target"] = std::move(content);
+  if (study.critical_batch()) result["critical_batch"] = std::move(content);
+  const auto found = study.recommendation() ? std::nullopt : measured(study);
   result["measured"] = found ? Json{{"best_batch", found->best_batch},
                                     {"best_samples_per_second", found->best_samples_per_second},
                                     {"smallest_within_tolerance", found->knee_batch},
@@ -119,15 +119,15 @@ Json json(const Answer& answer) {
                              : Json(nullptr);
   result["trials"] = Json::array();
   for (const Row& row : trials) result["trials"].push_back(json(row));
-  result["limits"] = limits_json(answer.facts.limits);
-  result["cost"] = {{"seconds", answer.seconds},
-                    {"trials", answer.trials.size() - answer.resumed},
-                    {"resumed_trials", answer.resumed},
-                    {"out_of_memory",
-                     std::count_if(answer.trials.begin(), answer.trials.end(), [](const auto& t) {
-                       return t.outcome == trial::Outcome::out_of_memory;
-                     })}};
-  result["environment"] = Json::parse(answer.environment_json, nullptr, false);
+  result["limits"] = limits_json(study.facts.limits);
+  result["cost"] = {
+      {"seconds", study.seconds},
+      {"trials", study.trials.size() - study.resumed},
+      {"resumed_trials", study.resumed},
+      {"out_of_memory", std::count_if(study.trials.begin(), study.trials.end(), [](const auto& t) {
+         return t.outcome == trial::Outcome::out_of_memory;
+       })}};
+  result["environment"] = Json::parse(study.environment_json, nullptr, false);
   if (result["environment"].is_discarded()) result["environment"] = Json::object();
   return result;
 }

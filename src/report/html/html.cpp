@@ -10,6 +10,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "report/charts/headline.h"
 #include "report/html/page_assets.h"
 #include "report/html/page_data.h"
@@ -54,7 +55,7 @@ std::string text(const Json& json) {
 
 // JSON inside a <script> element ends at the first "</script": it must not contain "<".
 std::string embedded(const Json& data) {
-  const std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string json = core::json_text(data);
   std::string out;
   out.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {
@@ -67,22 +68,22 @@ std::string embedded(const Json& data) {
   return out;
 }
 
-std::string started(const Answer& answer) {
-  if (!(answer.started_at > 0) || answer.started_at > 1e11) return "";
-  const auto when = fmt::gmtime(static_cast<std::time_t>(answer.started_at));
+std::string started(const ShownStudy& study) {
+  if (!(study.started_at > 0) || study.started_at > 1e11) return "";
+  const auto when = fmt::gmtime(static_cast<std::time_t>(study.started_at));
   return fmt::format(R"(<time datetime="{0:%Y-%m-%dT%H:%M:%SZ}">{0:%Y-%m-%d %H:%M} UTC</time>)",
                      when);
 }
 
-std::string provenance(const Answer& answer) {
+std::string provenance(const ShownStudy& study) {
   std::string line;
   const auto add = [&](const std::string& words) {
     if (!words.empty()) line += (line.empty() ? "" : " · ") + words;
   };
-  add(answer.study.empty() ? "" : "study " + escaped_markup(shown(answer.study)));
-  add(started(answer));
-  add(escaped_markup(shown(answer.machine)));
-  add(escaped_markup(shown(answer.program)));
+  add(study.number.empty() ? "" : "study " + escaped_markup(shown(study.number)));
+  add(started(study));
+  add(escaped_markup(shown(study.machine)));
+  add(escaped_markup(shown(study.program)));
   return line;
 }
 
@@ -158,10 +159,10 @@ std::string table_html(const PageTable& table) {
   return out + "</tbody></table>\n</div>\n</section>\n";
 }
 
-std::string failures_html(const Answer& answer) {
+std::string failures_html(const ShownStudy& study) {
   constexpr std::size_t most = 3, most_lines = 40;
   std::string out;
-  for (const Failure& failure : failures(answer, most, most_lines)) {
+  for (const Failure& failure : failures(study, most, most_lines)) {
     std::string lines;
     for (const std::string& line : failure.lines) lines += escaped_markup(line) + "\n";
     out += fmt::format("<h3>{}</h3>\n<pre tabindex=\"0\">{}</pre>\n", escaped_markup(failure.title),
@@ -182,12 +183,12 @@ std::string page_policy(bool live) {
       page_script_hash, page_style_hash, live ? "'self'" : "'none'");
 }
 
-std::string html(Answer answer, const std::optional<Live>& live) {
+std::string html(ShownStudy study, const std::optional<Live>& live) {
   if (live)
-    for (trial::Trial& trial : answer.trials) trial.raw = {};
-  const std::string title = "Batch size of " + escaped_markup(shown(answer.workload));
-  Json data = page_data(answer);
-  for (trial::Trial& trial : answer.trials) trial.raw = {}, trial.trace = {};  // cheap from here on
+    for (trial::Trial& trial : study.trials) trial.raw = {};
+  const std::string title = "Batch size of " + escaped_markup(shown(study.workload));
+  Json data = page_data(study);
+  for (trial::Trial& trial : study.trials) trial.raw = {}, trial.trace = {};  // cheap from here on
   if (live) {
     data["live"] = {{"events", live->events}, {"steps", live->steps}};
     if (!live->studies.empty()) data["live"]["studies"] = live->studies;
@@ -201,14 +202,14 @@ std::string html(Answer answer, const std::optional<Live>& live) {
       "<a class=\"skip\" href=\"#trials\">Skip to the trials</a>\n",
       page_policy(live.has_value()), title, icon, page_style);
   out += fmt::format("<header>\n<h1>{}</h1>\n<p id=\"provenance\">{}</p>\n</header>\n<main>\n",
-                     title, provenance(answer));
+                     title, provenance(study));
   out += answer_section(data);
   out += fmt::format(
       "<section id=\"charts\" aria-label=\"Charts\"><figure "
       "id=\"headline\">{}</figure></section>\n",
-      headline_chart(answer, series(answer)));
-  out += table_html(page_table(answer));
-  out += failures_html(answer);
+      headline_chart(study, series(study)));
+  out += table_html(page_table(study));
+  out += failures_html(study);
   out += environment_html(data["environment"]);
   out += "</main>\n<script type=\"application/json\" id=\"data\">";
   out += embedded(data);

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
@@ -20,7 +20,7 @@ struct Live {
 // The report as one self-contained file. The recommendation, the headline chart and the trials work
 // without scripts; with them, every chart of the page does. With `live`, raw steps are omitted and
 // the page listens.
-std::string html(Answer answer, const std::optional<Live>& live = {});
+std::string html(ShownStudy study, const std::optional<Live>& live = {});
 
 // The page's Content-Security-Policy: only its own script and style, by their hashes; a live page
 // may fetch from its own origin. As a header it should also have frame-ancestors, which a <meta>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "report/charts/series.h"
 #include "report/formats.h"
 #include "report/html/html.h"
@@ -17,18 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t largest_environment = 1 << 16;
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json interval_json(const trial::Interval& value) {
-  return {{"mean", value.mean}, {"low", value.low}, {"high", value.high}};
-}
-Json or_null(const std::optional<trial::Interval>& value) {
-  return value ? interval_json(*value) : Json(nullptr);
-}
-
 Json phases_json(const std::optional<trial::PhaseSeconds>& shares) {
   if (!shares) return nullptr;
   Json json = Json::object();
@@ -40,11 +29,11 @@ Json phases_json(const std::optional<trial::PhaseSeconds>& shares) {
 Json point_json(const SeriesPoint& point) {
   return {{"batch", point.batch},
           {"trials", point.trials},
-          {"samples_per_second", or_null(point.samples_per_second)},
-          {"memory_predicted_bytes", or_null(point.memory_predicted)},
-          {"memory_measured_bytes", or_null(point.memory_measured)},
+          {"samples_per_second", point.samples_per_second},
+          {"memory_predicted_bytes", point.memory_predicted},
+          {"memory_measured_bytes", point.memory_measured},
           {"phase_shares", phases_json(point.phase_shares)},
-          {"joules_per_sample", or_null(point.joules_per_sample)}};
+          {"joules_per_sample", point.joules_per_sample}};
 }
 
 Json series_json(const Series& series) {
@@ -60,18 +49,10 @@ Json series_json(const Series& series) {
     json["epochs"].push_back({{"batch", at.batch},
                               {"epoch", at.epoch},
                               {"seeds", at.seeds},
-                              {"test_accuracy", or_null(at.test_accuracy)},
-                              {"train_seconds", interval_json(at.train_seconds)}});
+                              {"test_accuracy", at.test_accuracy},
+                              {"train_seconds", at.train_seconds}});
   return json;
 }
-
-struct ToJson {
-  Json operator()(std::monostate) const { return nullptr; }
-  template <class T>
-  Json operator()(const T& value) const {
-    return value;
-  }
-};
 
 Json table_json(const PageTable& table) {
   Json json{{"columns", Json::array()}, {"rows", Json::array()}};
@@ -79,7 +60,7 @@ Json table_json(const PageTable& table) {
     json["columns"].push_back({{"title", column.title}, {"left", column.left}});
   for (const PageTable::Line& line : table.lines) {
     Json keys = Json::array();
-    for (const Value& key : line.keys) keys.push_back(std::visit(ToJson{}, key));
+    for (const Value& key : line.keys) keys.push_back(report::json(key));
     json["rows"].push_back({{"cells", line.cells}, {"keys", std::move(keys)}});
   }
   return json;
@@ -109,26 +90,13 @@ Json trace_json(const std::vector<trial::Reading>& trace) {
           {"power_watts", trace_column(trace, [](const Reading& r) { return r.power_watts; })}};
 }
 
-Json epochs_json(const std::vector<trial::Epoch>& epochs) {
-  Json list = Json::array();
-  for (const trial::Epoch& e : epochs)
-    list.push_back({{"epoch", e.epoch},
-                    {"train_seconds", e.train_seconds},
-                    {"train_loss", or_null(e.train_loss)},
-                    {"train_accuracy", or_null(e.train_accuracy)},
-                    {"test_loss", or_null(e.test_loss)},
-                    {"test_accuracy", or_null(e.test_accuracy)},
-                    {"noise_scale_samples", or_null(e.noise_scale)}});
-  return list;
-}
-
 // What only a page shows of a trial, removed from the answer so that the rest is cheap to copy.
 struct Heavy {
   Json steps, trace;
 };
-std::vector<Heavy> take_heavy(Answer& answer) {
+std::vector<Heavy> take_heavy(ShownStudy& study) {
   std::vector<Heavy> list;
-  for (trial::Trial& t : answer.trials) {
+  for (trial::Trial& t : study.trials) {
     list.push_back({page_steps(t), trace_json(t.trace)});
     t.raw = {}, t.trace = {};
   }
@@ -161,10 +129,12 @@ Json memory_by_use(const Json& environment) {
 }
 
 // Our own sentences contain numbers.
-void set_numbers(Json& data, const Answer& answer) {
-  data["sentence"] = with_thin_spaces(shown(sentence(answer)));
+void set_numbers(Json& data, const ShownStudy& study) {
+  const std::string words = sentence(study);
+  data["sentence"] = with_thin_spaces(shown(words));
+  if (study.answer.message == words) data["message"] = nullptr;  // said already
   data["figures"] = Json::array();
-  for (const Figure& figure : figures(answer))
+  for (const Figure& figure : figures(study))
     data["figures"].push_back({{"name", figure.name}, {"value", shown(figure.value)}});
   if (data["recommendation"].is_null()) return;
   for (Json& reason : data["recommendation"]["reasons"])
@@ -191,27 +161,27 @@ Json page_steps(const trial::Trial& trial) {
           {"outliers", std::move(outliers)}};
 }
 
-Json page_data(Answer answer) {
-  std::vector<Heavy> heavy = take_heavy(answer);
-  if (answer.environment_json.size() > largest_environment) answer.environment_json = "{}";
-  Json data = cleaned(json(answer));
-  set_numbers(data, answer);
-  data["program"] = shown(answer.program), data["machine"] = shown(answer.machine);
-  data["started_at_unix_seconds"] = answer.started_at > 0 ? Json(answer.started_at) : Json(nullptr);
-  data["running"] = answer.running ? Json{{"batch", answer.running->batch},
-                                          {"started_at_unix_seconds", answer.running->started_at}}
-                                   : Json(nullptr);
+Json page_data(ShownStudy study) {
+  std::vector<Heavy> heavy = take_heavy(study);
+  if (study.environment_json.size() > largest_environment) study.environment_json = "{}";
+  Json data = cleaned(json(study));
+  set_numbers(data, study);
+  data["program"] = shown(study.program), data["machine"] = shown(study.machine);
+  data["started_at_unix_seconds"] = study.started_at > 0 ? Json(study.started_at) : Json(nullptr);
+  data["running"] = nullptr;
+  if (study.running)
+    data["running"] = {{"batch", study.running->batch},
+                       {"started_at_unix_seconds", study.running->started_at}};
   data["memory_by_use"] = memory_by_use(data["environment"]);
   data["environment"].erase("facts");
   data["series"] = Json::array();
-  for (const Series& each : series(answer)) data["series"].push_back(cleaned(series_json(each)));
-  const PageTable table = page_table(answer);
+  for (const Series& each : series(study)) data["series"].push_back(cleaned(series_json(each)));
+  const PageTable table = page_table(study);
   data["table"] = table_json(table);
   for (std::size_t row = 0; row < table.lines.size(); ++row) {  // json() has the same order
     Json& trial = data["trials"][row];
     const std::size_t place = table.lines[row].trial;
-    trial["id"] = answer.trials[place].id;
-    trial["epochs"] = epochs_json(answer.trials[place].epochs);
+    trial["id"] = study.trials[place].id;
     trial["trace"] = std::move(heavy[place].trace);
     trial["raw_steps"] = std::move(heavy[place].steps);
   }

@@ -1,7 +1,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
@@ -9,7 +9,7 @@ namespace sweetspot::report {
 // epochs, its readings and its raw step times (docs/report.md has the format). Foreign text is made
 // visible and truncated. Takes ownership of the answer, since copying two million steps is
 // noticeable.
-nlohmann::ordered_json page_data(Answer answer);
+nlohmann::ordered_json page_data(ShownStudy study);
 
 // The raw steps of one trial, as `raw_steps` of a trial; null if there are none.
 nlohmann::ordered_json page_steps(const trial::Trial& trial);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "core/text.h"
 #include "report/epochs.h"
 #include "report/formats.h"
@@ -128,14 +129,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json or_null(const std::string& words) { return words.empty() ? Json(nullptr) : Json(words); }
-
 Json device_json(const Device& device, const Experiment& experiment) {
-  Answer answer;
-  answer.trials = device.trials;
+  ShownStudy study;
+  study.trials = device.trials;
   std::vector<std::int64_t> epochs;
   for (std::int64_t i = 1; i <= experiment.epochs; ++i) epochs.push_back(i);
-  const Json all = epoch_json(answer, epochs);
+  const Json all = epoch_json(study, epochs);
   const auto fixed = fixed_step_seconds(curve(device, experiment));
   return {{"device", device.name},
           {"hardware", device.hardware},
@@ -153,7 +152,7 @@ Json device_json(const Device& device, const Experiment& experiment) {
 Json json(const Experiment& experiment, const std::vector<Claim>& claims) {
   Json result{{"schema_version", schema_version},
               {"status", experiment.status},
-              {"message", or_null(experiment.message)},
+              {"message", core::unless_empty(experiment.message)},
               {"workload", experiment.workload},
               {"quick", experiment.quick}};
   result["claims"] = Json::array();
@@ -163,11 +162,11 @@ Json json(const Experiment& experiment, const std::vector<Claim>& claims) {
                                 {"source", claim.source},
                                 {"verdict", name(claim.verdict)},
                                 {"evidence", claim.evidence},
-                                {"overhead", or_null(claim.overhead)}});
+                                {"overhead", core::unless_empty(claim.overhead)}});
   result["devices"] = Json::array();
   for (const Device& device : experiment.devices)
     result["devices"].push_back(device_json(device, experiment));
-  result["no_gpu"] = or_null(experiment.no_gpu);
+  result["no_gpu"] = core::unless_empty(experiment.no_gpu);
   result["method"] = method(experiment);
   result["cost"] = {{"seconds", experiment.seconds}, {"resumed_trials", experiment.resumed}};
   result["environment"] = Json::parse(experiment.environment_json, nullptr, false);

@@ -20,15 +20,15 @@ std::vector<std::string> last_of(const std::string& text, std::size_t most) {
 
 }  // namespace
 
-std::vector<Failure> failures(const Answer& answer, std::size_t most, std::size_t most_lines) {
+std::vector<Failure> failures(const ShownStudy& study, std::size_t most, std::size_t most_lines) {
   std::vector<Failure> list;
   std::set<std::string> told;
-  for (std::size_t i = 0; i < answer.trials.size() && list.size() < most; ++i) {
-    const trial::Trial& trial = answer.trials[i];
+  for (std::size_t i = 0; i < study.trials.size() && list.size() < most; ++i) {
+    const trial::Trial& trial = study.trials[i];
     if (trial.last_output.empty() || !told.insert(trial.note).second) continue;
     list.push_back(
         {fmt::format("The last lines of batch {}, trial {}:",
-                     core::format_count(static_cast<double>(size_of(trial, answer))), i + 1),
+                     core::format_count(static_cast<double>(size_of(trial, study))), i + 1),
          last_of(trial.last_output, most_lines)});
   }
   return list;

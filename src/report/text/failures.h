@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report {
 
@@ -12,7 +12,7 @@ struct Failure {
   std::vector<std::string> lines;
 };
 constexpr std::size_t last_lines_shown = 10;
-std::vector<Failure> failures(const Answer& answer, std::size_t most,
+std::vector<Failure> failures(const ShownStudy& study, std::size_t most,
                               std::size_t most_lines = last_lines_shown);
 
 // Indented, with a blank line before each; empty if there are none.

@@ -73,9 +73,9 @@ std::string rows_table(const advise::Recommendation& made) {
 
 }  // namespace
 
-std::string trials_table(const Answer& answer, std::size_t most_width) {
+std::string trials_table(const ShownStudy& study, std::size_t most_width) {
   constexpr std::size_t always_shown = 2;  // the batch and its speed
-  const std::vector<Row> list = rows(answer);
+  const std::vector<Row> list = rows(study);
   std::vector<Column> columns;
   for (const Field& field : fields())
     if (is_shown(field, list))
@@ -125,9 +125,9 @@ std::string trial_text(const Row& row) {
   return text;
 }
 
-std::string table(const Answer& answer) {
-  if (answer.to_target) return target_markdown(*answer.to_target);
-  return answer.recommendation ? rows_table(*answer.recommendation) : trials_table(answer);
+std::string table(const ShownStudy& study) {
+  if (study.to_target()) return target_markdown(*study.to_target());
+  return study.recommendation() ? rows_table(*study.recommendation()) : trials_table(study);
 }
 
 namespace {
@@ -142,19 +142,20 @@ std::string reasons_and_command(const std::vector<std::string>& reasons,
 
 }  // namespace
 
-std::string markdown(const Answer& answer) {
-  std::string text = fmt::format("# Batch size of {}\n\n", core::printable(answer.workload));
-  if (const std::string words = sentence(answer); !words.empty()) text += words + "\n\n";
-  if (!answer.message.empty()) text += answer.message + "\n\n";
-  text += table(answer);
-  for (const Failure& failure : failures(answer, most_failures))
+std::string markdown(const ShownStudy& study) {
+  std::string text = fmt::format("# Batch size of {}\n\n", core::printable(study.workload));
+  const std::string words = sentence(study), &message = study.answer.message;
+  if (!words.empty()) text += words + "\n\n";
+  if (!message.empty() && message != words) text += message + "\n\n";
+  text += table(study);
+  for (const Failure& failure : failures(study, most_failures))
     text += fmt::format("\n{}\n\n{}", failure.title, indented(failure.lines));
-  if (answer.recommendation)
-    text += reasons_and_command(reasons_in_words(*answer.recommendation),
-                                answer.recommendation->command);
-  else if (answer.to_target)
-    text +=
-        reasons_and_command(advise::reasons_in_words(*answer.to_target), answer.to_target->command);
+  if (study.recommendation())
+    text += reasons_and_command(reasons_in_words(*study.recommendation()),
+                                study.recommendation()->command);
+  else if (study.to_target())
+    text += reasons_and_command(advise::reasons_in_words(*study.to_target()),
+                                study.to_target()->command);
   return text;
 }
 

@@ -275,19 +275,19 @@ std::string recommended(const advise::Recommendation& made, const ScreenOptions&
 
 }  // namespace
 
-std::string screen(const Answer& answer, const ScreenOptions& options) {
+std::string screen(const ShownStudy& study, const ScreenOptions& options) {
   ScreenOptions sane = options;
   sane.width = std::max<std::size_t>(20, options.width);
-  if (answer.recommendation) return recommended(*answer.recommendation, sane);
-  if (answer.to_target) return target_screen(*answer.to_target, sane);
-  const std::string known = sentence(answer);
+  if (study.recommendation()) return recommended(*study.recommendation(), sane);
+  if (study.to_target()) return target_screen(*study.to_target(), sane);
+  const std::string known = sentence(study);
   std::string text;
-  for (const std::string& words : {answer.message, known})
+  for (const std::string& words : {options.with_message ? study.answer.message : "", known})
     if (!words.empty())
       for (const std::string& line : wrapped(core::printable(words), sane.width))
         text += line + "\n";
-  if (!answer.trials.empty()) text += (text.empty() ? "" : "\n") + table(answer);
-  text += failures_text(failures(answer, 1));
+  if (!study.trials.empty()) text += (text.empty() ? "" : "\n") + table(study);
+  text += failures_text(failures(study, 1));
   return sane.utf8 ? text : plain(text);
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/shown_study.h"
 
 // The parts of one-screen answers.
 namespace sweetspot::report {
@@ -15,6 +15,7 @@ struct ScreenOptions {
   std::string more_certain;  // the flag for a more certain answer: "--budget 2m"; empty: none
   std::string page;          // the file with the whole report; empty: none
   std::string trials;        // the command that lists every trial; empty: none
+  bool with_message = true;  // of a study without a recommendation
 };
 
 using Lines = std::vector<std::string>;
@@ -44,6 +45,6 @@ std::string joined(const Lines& lines);
 // batches that matter, and why. No line is wider than requested, unless one word of a command or a
 // file name is; never more than 20 lines. A study without a recommendation shows what is known and
 // its trials.
-std::string screen(const Answer& answer, const ScreenOptions& options = {});
+std::string screen(const ShownStudy& study, const ScreenOptions& options = {});
 
 }  // namespace sweetspot::report

@@ -42,41 +42,42 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
 }
 
 // For whole training runs, after each number of epochs that any of them reached.
-std::string trained_sentence(const Answer& answer) {
+std::string trained_sentence(const ShownStudy& study) {
   std::size_t most = 0;
-  for (const trial::Trial& t : answer.trials) most = std::max(most, t.epochs.size());
+  for (const trial::Trial& t : study.trials) most = std::max(most, t.epochs.size());
   std::vector<std::int64_t> epochs(most);
   std::iota(epochs.begin(), epochs.end(), 1);
-  return most == 0 ? "" : epoch_sentence(answer.trials, epochs);
+  return most == 0 ? "" : epoch_sentence(study.trials, epochs);
 }
 
 }  // namespace
 
-std::string sentence(const Answer& answer) {
-  if (answer.recommendation) return advise::sentence(*answer.recommendation);
-  if (answer.to_target) return advise::sentence(*answer.to_target);
-  if (const std::string trained = trained_sentence(answer); !trained.empty()) return trained;
-  const auto found = measured(answer);
+std::string sentence(const ShownStudy& study) {
+  if (study.recommendation()) return advise::sentence(*study.recommendation());
+  if (study.to_target()) return advise::sentence(*study.to_target());
+  if (study.critical_batch()) return advise::sentence(*study.critical_batch(), study.workload);
+  if (const std::string trained = trained_sentence(study); !trained.empty()) return trained;
+  const auto found = measured(study);
   if (!found) return "";
   std::string text =
       fmt::format("The fastest was batch {} with {} samples/s", count(found->best_batch),
                   core::format_rounded(found->best_samples_per_second));
   if (found->knee_batch != found->best_batch)
     text += fmt::format("; the smallest within {:g}% of it is batch {} with {} samples/s",
-                        100 * answer.facts.limits.tolerance, count(found->knee_batch),
+                        100 * study.facts.limits.tolerance, count(found->knee_batch),
                         core::format_rounded(found->knee_samples_per_second));
   if (found->contended) text += fmt::format("; {}", advise::measured_while_busy);
   return text + ".";
 }
 
-std::vector<Figure> figures(const Answer& answer) {
+std::vector<Figure> figures(const ShownStudy& study) {
   std::vector<Figure> list;
-  if (answer.recommendation)
-    list = recommended(*answer.recommendation);
-  else if (const auto found = measured(answer))
+  if (study.recommendation())
+    list = recommended(*study.recommendation());
+  else if (const auto found = measured(study))
     list = {{"Fastest batch", count(found->best_batch)},
             {"Samples per second", core::format_rounded(found->best_samples_per_second)},
-            {fmt::format("Smallest within {:g}%", 100 * answer.facts.limits.tolerance),
+            {fmt::format("Smallest within {:g}%", 100 * study.facts.limits.tolerance),
              count(found->knee_batch)}};
   for (Figure& figure : list) figure.value = with_thin_spaces(figure.value);
   return list;

@@ -4,7 +4,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "core/text.h"
+#include "engine/cpu/cpu.h"
 #include "model/counts.h"
 
 namespace sweetspot::workload::native {
@@ -53,7 +55,8 @@ Json options_json(const Options& o, const engine::TrainerOptions& trainer) {
 std::string identity_json(const Run& run, bool trains) {
   Json json{{"model", model_json(run)},
             {"data", data_json(run.dataset)},
-            {"options", options_json(run.options, run.trainer)}};
+            {"options", options_json(run.options, run.trainer)},
+            {"machine", {{"isa", engine::cpu::backend().isa}, {"threads", run.options.threads}}}};
   // Only for a GPU: studies on the CPU from before there was a choice are resumed.
   if (const Device& device = run.options.device; device.gpu)
     json["device"] = {{"name", name(device)},
@@ -64,7 +67,7 @@ std::string identity_json(const Run& run, bool trains) {
     json["ranks"] = {{"count", ranks.count()}, {"bucket_bytes", ranks.bucket_bytes}};
   // Measurements during training, or of one batch after another, are a different curve.
   if (!trains) json["measured"] = "in rounds, learning rate 0";
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(json);
 }
 
 }  // namespace sweetspot::workload::native

@@ -131,8 +131,6 @@ void check(const Options& o) {
           fmt::format("a weight decay of {} must be 0 or more", o.optimizer.weight_decay));
 }
 
-std::string cpu_instruction_set() { return engine::cpu::backend().isa; }
-
 engine::TrainerOptions trainer_options(const Options& options, const model::Network& network) {
   const model::Loss natural = model::natural_loss(network);
   engine::TrainerOptions trainer;

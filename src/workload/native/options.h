@@ -94,9 +94,6 @@ std::int64_t of_first_rank(const RankOptions& ranks, std::int64_t value);
 // InputError for a combination that cannot be trained, before anything is opened.
 void check(const Options& options);
 
-// The instruction set of the CPU engine's kernels: "avx512".
-std::string cpu_instruction_set();
-
 engine::TrainerOptions trainer_options(const Options& options, const model::Network& network);
 engine::cuda::Options gpu_options(const Options& options, const model::Network& network);
 // How the test split is read: in its own order, by the trainer's own thread. Ranks share it.

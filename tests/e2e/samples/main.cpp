@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "advise/made.h"
-#include "report/answer.h"
+#include "report/shown_study.h"
 #include "report/compare/formats.h"
 #include "report/formats.h"
 #include "report/html/html.h"
@@ -123,11 +123,11 @@ constexpr const char* hostile =
     "<a href=\"javascript:document.title='taken'\">x</a> \x1b[31m \u202egnp.exe \" ' <!-- "
     "\xff\xfe";
 
-report::Answer hostile_answer() {
-  report::Answer answer = report::answer_of(made_study(20));
-  answer.workload = answer.study = answer.message = answer.machine = hostile;
-  answer.program = answer.status = hostile;
-  advise::Recommendation& made = *answer.recommendation;
+report::ShownStudy hostile_answer() {
+  report::ShownStudy answer = report::shown_study(made_study(20));
+  answer.workload = answer.number = answer.answer.message = answer.machine = hostile;
+  answer.program = hostile;
+  auto& made = std::get<advise::Recommendation>(answer.answer.content);
   made.command = made.contention_reason = made.setting.configuration.precision = hostile;
   made.notes = {hostile, "javascript:document.title='taken'"};
   made.reasons = {advise::Reason::note, advise::Reason::contended};
@@ -177,8 +177,8 @@ std::string hostile_comparison() {
 }
 
 void write_samples(const fs::path& folder) {
-  report::write_file(folder / "tune.html", report::html(report::answer_of(made_study(200))));
-  report::write_file(folder / "runs.html", report::html(report::answer_of(made_runs())));
+  report::write_file(folder / "tune.html", report::html(report::shown_study(made_study(200))));
+  report::write_file(folder / "runs.html", report::html(report::shown_study(made_runs())));
   report::write_file(folder / "hostile.html", report::html(hostile_answer()));
   report::write_file(folder / "compare.html", made_comparison());
   report::write_file(folder / "compare-hostile.html", hostile_comparison());
@@ -189,9 +189,9 @@ void write_samples(const fs::path& folder) {
   trial::Study nothing = made_study(0);
   nothing.trials.clear();
   nothing.answer.clear();
-  report::write_file(folder / "nothing.html", report::html(report::answer_of(nothing)));
+  report::write_file(folder / "nothing.html", report::html(report::shown_study(nothing)));
   const report::Live live{"events", "steps?trial=", ""};
-  report::write_file(folder / "live.html", report::html(report::answer_of(made_study(20)), live));
+  report::write_file(folder / "live.html", report::html(report::shown_study(made_study(20)), live));
 }
 
 void write_large(const fs::path& folder, std::size_t trials, std::size_t steps) {
@@ -205,7 +205,7 @@ void write_large(const fs::path& folder, std::size_t trials, std::size_t steps) 
   }
   study.study_key.json = R"({"terms": {"kind": "sweep"}})";
   study.answer.clear();
-  report::Answer answer = report::answer_of(std::move(study));
+  report::ShownStudy answer = report::shown_study(std::move(study));
   const auto start = std::chrono::steady_clock::now();
   const std::string page = report::html(std::move(answer));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -124,13 +124,13 @@ std::string group_of(const trial::Trial& trial) {
 
 }  // namespace
 
-void add_experiment(Events& events, const Answer& answer, double at_unix_seconds) {
+void add_experiment(Events& events, const ShownStudy& study, double at_unix_seconds) {
   Message made;
-  made.text(experiment::description, core::printable(answer.workload))
+  made.text(experiment::description, core::printable(study.workload))
       .number(experiment::time_created_secs, at_unix_seconds)
-      .text(experiment::name, fmt::format("sweetspot study {}", core::printable(answer.study)));
+      .text(experiment::name, fmt::format("sweetspot study {}", core::printable(study.number)));
   for (const Column& column : columns)
-    made.message(experiment::hparam_infos, column_info(column, answer.trials));
+    made.message(experiment::hparam_infos, column_info(column, study.trials));
   for (const MetricColumn& column : metrics)
     made.message(experiment::metric_infos,
                  Message()

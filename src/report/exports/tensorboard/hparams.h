@@ -1,6 +1,6 @@
 #pragma once
-#include "report/answer.h"
 #include "report/exports/tensorboard/event_file.h"
+#include "report/shown_study.h"
 
 namespace sweetspot::report::tensorboard {
 
@@ -16,7 +16,7 @@ constexpr const char* test_accuracy = "test_accuracy";
 
 // What the runs of a study have in common: its hyperparameters and metrics. For a study that has
 // trials.
-void add_experiment(Events& events, const Answer& answer, double at_unix_seconds);
+void add_experiment(Events& events, const ShownStudy& study, double at_unix_seconds);
 // The setting of a trial, and its outcome. Trials of one setting are one session group.
 void add_session(Events& events, const trial::Trial& trial);
 

@@ -114,21 +114,21 @@ std::string run_name(const trial::Trial& trial, std::size_t place) {
 
 }  // namespace
 
-std::size_t write(const fs::path& folder, const Answer& answer) {
-  if (answer.trials.empty()) return 0;
+std::size_t write(const fs::path& folder, const ShownStudy& study) {
+  if (study.trials.empty()) return 0;
   // A study's number is untrusted text.
-  std::string number = answer.study;
+  std::string number = study.number;
   std::erase_if(number, [](char c) { return c < '0' || c > '9'; });
-  const fs::path study = folder / fmt::format("study-{}", number);
-  const double begun_at = answer.trials.front().started_at;
+  const fs::path runs = folder / fmt::format("study-{}", number);
+  const double begun_at = study.trials.front().started_at;
   Events experiment(begun_at);
-  add_experiment(experiment, answer, begun_at);
-  write_run(study, begun_at, experiment.bytes());
-  for (std::size_t i = 0; i < answer.trials.size(); ++i) {
-    const trial::Trial& trial = answer.trials[i];
-    write_run(study / run_name(trial, i), trial.started_at, trial_events(trial));
+  add_experiment(experiment, study, begun_at);
+  write_run(runs, begun_at, experiment.bytes());
+  for (std::size_t i = 0; i < study.trials.size(); ++i) {
+    const trial::Trial& trial = study.trials[i];
+    write_run(runs / run_name(trial, i), trial.started_at, trial_events(trial));
   }
-  return answer.trials.size();
+  return study.trials.size();
 }
 
 }  // namespace sweetspot::report::tensorboard

@@ -1,14 +1,13 @@
-#include "cli/commands/critical_batch.h"
+#include "cli/commands/tune_critical_batch.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
-#include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
+#include "cli/show_run.h"
 #include "cli/signals.h"
 #include "cli/study_workload.h"
 #include "core/error.h"
@@ -16,10 +15,7 @@
 #include "core/text.h"
 #include "learning/critical_batch.h"
 #include "probe/proc/host.h"
-#include "report/critical_batch.h"
-#include "report/formats.h"
 #include "store/store.h"
-#include "study/study_key.h"
 #include "workload/native/identity.h"
 #include "workload/native/workload.h"
 
@@ -59,22 +55,6 @@ Branches branches_of(const CriticalBatchFlags& flags, std::int64_t data_samples)
   const std::int64_t largest = branches.batches.back();
   branches.samples = (samples + largest - 1) / largest * largest;
   return branches;
-}
-
-study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
-                      const Branches& branches, std::int64_t epochs, int threads) {
-  study::Terms terms;
-  terms.kind = "critical-batch";
-  terms.name = study.name;
-  terms.batches = branches.batches;
-  terms.epochs = epochs;
-  terms.branch_samples = branches.samples;
-  if (flags.rule) terms.learning_rate_rule = name(*flags.rule);
-  if (flags.load) terms.weights_file = flags.load->string();
-  terms.threads = threads;
-  terms.program_major = program_major();
-  put_memory_limits(study, terms);
-  return terms;
 }
 
 }  // namespace
@@ -123,7 +103,8 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
       fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
   opened.identity = native::identity_json(run, true);
   opened.threads = options.threads, opened.device = options.device;
-  opened.free_memory = probe::proc::memory().free;
+  opened.facts.memory_free = probe::proc::memory().free;
+  add_limits(study, opened);
   learning::CriticalBatchOptions asked;
   asked.batches = branches.batches, asked.samples = branches.samples;
   for (int i = 0; i < flags.seeds; ++i)
@@ -131,12 +112,17 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   asked.tolerance = study.tolerance;
   asked.base = native::setting_of(options);
   asked.rule = options.rule(flags.rule, true);
-  asked.memory_limit = memory_allowed(study, opened.free_memory);
+  asked.memory_limit = opened.facts.memory_limit;
   asked.loop.budget = study.budget;
-  const study::Terms terms = terms_of(study, flags, branches, epochs, options.threads);
+  advise::Request request = request_of(study, opened, advise::Request::Kind::critical_batch);
+  request.batches = branches.batches;
+  request.epochs = epochs;
+  request.branch_samples = branches.samples;
+  if (flags.rule) request.learning_rate_rule = name(*flags.rule);
+  if (flags.load) request.weights_file = flags.load->string();
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer =
-      open_study(*store, study::study_key(opened.title, opened.identity, terms), opened, study);
+      open_study(*store, advise::study_key(opened.title, request), opened, study);
   const std::unique_ptr<workload::Branching> branching =
       native::make_branching(std::move(run), static_cast<int>(epochs));
   study::Result result;
@@ -145,18 +131,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
                     asked.batches.size() * asked.seeds.size(), study.tolerance, study.verbose});
     result = learning::critical_batch(*branching, *writer, asked, live, CountSignals::presses());
   }
-  report::Answer answer;
-  answer.study = std::to_string(writer->study().id);
-  answer.workload = opened.title;
-  answer.take(result.answer);
-  answer.trials = result.trials, answer.resumed = result.resumed;
-  answer.seconds = result.spent.count();
-  if (study.native.json)
-    output.print_json(report::critical_batch_json(answer));
-  else
-    output.print(report::critical_batch_text(answer));
-  if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
-  return exit_code(result.answer.end);
+  return show_run(study, shown_run(*store, writer->study(), result), {}, output);
 }
 
 }  // namespace sweetspot::cli
