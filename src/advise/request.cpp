@@ -77,6 +77,11 @@ constexpr auto run_facts_fields = [](auto& form, auto& facts) {
             [](auto& each, auto& row) { memory_row_fields(each, row); });
 };
 
+// The last words of a study's title.
+std::string target_words(const Request& request) {
+  return request.towards ? fmt::format(" to {}", words(request.towards->target)) : "";
+}
+
 }  // namespace
 
 std::string to_json(const RunFacts& facts) {
@@ -113,7 +118,8 @@ trial::StudyKey study_key(const std::string& title, const Request& request) {
   using Json = nlohmann::json;  // its keys are sorted: one text per request
   const std::string terms = written_json([&](JsonWriter& form) { request_fields(form, request); });
   const Json key{{"workload", Json::parse(request.workload)}, {"terms", Json::parse(terms)}};
-  return {fmt::format("{} {}", name(request.kind), title), core::json_text(key)};
+  return {fmt::format("{} {}{}", name(request.kind), title, target_words(request)),
+          core::json_text(key)};
 }
 
 std::optional<Request> request_of(const trial::StudyKey& study_key) {
@@ -131,9 +137,11 @@ std::optional<Request> request_of(const trial::StudyKey& study_key) {
 }
 
 std::string title_of(const trial::StudyKey& study_key, const Request& request) {
-  const std::string kind = fmt::format("{} ", name(request.kind));
-  const std::string& title = study_key.workload;
-  return title.starts_with(kind) ? title.substr(kind.size()) : title;
+  const std::string kind = fmt::format("{} ", name(request.kind)), end = target_words(request);
+  std::string title = study_key.workload;
+  if (title.starts_with(kind)) title.erase(0, kind.size());
+  if (title.ends_with(end)) title.resize(title.size() - end.size());
+  return title;
 }
 
 }  // namespace sweetspot::advise

@@ -20,7 +20,7 @@ void Output::print(std::string_view text) {
 }
 
 void Output::print_json(const nlohmann::ordered_json& result) {
-  core::json_text(print(result, 2) + "\n");
+  print(core::json_text(result, 2) + "\n");
 }
 
 void Output::finish() {

@@ -94,9 +94,8 @@ int tune_to_target(const Tuned& tuned, store::Store& store, Output& output) {
   request.workload = opened.identity;
   request.towards = {*flags.target, flags.for_energy, flags.most_epochs, flags.base_batch,
                      flags.rule};
-  const std::string title = fmt::format("{} to {}", opened.title, words(*flags.target));
   const std::unique_ptr<store::Writer> writer =
-      open_study(store, advise::study_key(title, request), opened, study);
+      open_study(store, advise::study_key(opened.title, request), opened, study);
   study::Result result;
   {
     LiveStudy live(
