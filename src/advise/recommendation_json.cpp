@@ -2,18 +2,20 @@
 #include <functional>
 
 #include "advise/answer_fields.h"
+#include "advise/figures.h"
 
 namespace sweetspot::advise {
 namespace {
 
-constexpr auto row_fields = [](auto& form, auto& row) {
+constexpr auto row_fields = []<class Form>(Form& form, auto& row) {
   form.field("batch", row.batch);
-  form.field("samples_per_second", row.samples_per_second);
-  form.field("throughput_share", row.share);
-  form.field("within_tolerance_probability", row.within_tolerance);
-  form.field("memory_bytes", row.memory);
-  form.field("joules_per_sample", row.joules_per_sample);
-  form.named("bottleneck", row.limited_by, Bottleneck::memory_capacity);
+  for (const Figure& figure : figures()) {
+    if (!figure.json) continue;
+    if constexpr (Form::reads)
+      figure.read(form, figure.json, row);
+    else
+      figure.write(form, figure.json, row);
+  }
   form.named("outcome", row.outcome, trial::Outcome::cancelled);
   form.text("note", row.note);
 };

@@ -284,6 +284,7 @@ class TargetSearch {
       case End::not_reached:
         return advise::sentence(made);
       case End::metric_missing:
+        if (options_.if_metric_missing.empty()) return advise::sentence(made);
         return fmt::format("no run reported its {}{}", trial::name(options_.target.metric),
                            options_.if_metric_missing);
       case End::nothing_feasible:

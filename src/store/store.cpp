@@ -148,7 +148,7 @@ class DatabaseStore : public Store {
       if (study.end != End::running || std::ranges::count(held, study.id)) continue;
       study.running.reset();
       study.end = std::ranges::count(running_now, study.id) ? End::stopped
-                                                              : select_end(connection, study.id);
+                                                            : select_end(connection, study.id);
     }
   }
 

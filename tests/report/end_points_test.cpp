@@ -120,7 +120,8 @@ TEST(CriticalBatchAnswer, OfTheSmallestOrTheLargestBatchIsSaidToBeABound) {
     for (const std::uint64_t seed : {1, 2, 3})
       for (const std::int64_t batch : {32, 64, 4096})
         branches.push_back({batch, seed, 0.02 * std::pow(static_cast<double>(batch) / 32, rise)});
-    std::get<advise::CriticalBatchAnswer>(answer.answer.content).set_found(convergence::critical_batch(branches, 0.05));
+    std::get<advise::CriticalBatchAnswer>(answer.answer.content)
+        .set_found(convergence::critical_batch(branches, 0.05));
     std::istringstream lines(critical_batch_text(answer));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width);
     return sentence(*answer.critical_batch(), answer.workload);

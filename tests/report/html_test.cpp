@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/made_answer.h"
 #include "rendered.h"
 #include "report/html/page_data.h"
+#include "report/made_answer.h"
 #include "words.h"
 
 namespace sweetspot::report {

@@ -11,9 +11,10 @@ inline advise::Recommendation& made_in(report::ShownStudy& study) {
 
 // What a tune of a step of 206 µs + 48 µs a sample answers.
 inline report::ShownStudy made_answer(const std::vector<std::int64_t>& batches, std::int64_t chosen,
-                                  advise::Facts facts = {}) {
+                                      advise::Facts facts = {}) {
   report::ShownStudy answer;
-  answer.number = "1", answer.workload = "paper-cnn on mnist", answer.answer.end = trial::End::found;
+  answer.number = "1", answer.workload = "paper-cnn on mnist",
+  answer.answer.end = trial::End::found;
   answer.trials = made_trials(batches, 206e-6, 48e-6);
   search::Decision decision = made_decision(batches, 206e-6, 48e-6, chosen);
   decision.alike_low = std::max<std::int64_t>(1, chosen / 2), decision.alike_high = 2 * chosen;

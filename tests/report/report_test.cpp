@@ -7,12 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "report/made_answer.h"
 #include "core/error.h"
 #include "rendered.h"
 #include "report/charts/plot.h"
 #include "report/fields.h"
 #include "report/formats.h"
+#include "report/made_answer.h"
 #include "report/speeds.h"
 #include "temporary_folder.h"
 #include "words.h"

@@ -5,11 +5,11 @@
 
 #include "advise/made.h"
 #include "rendered.h"
-#include "report/shown_study.h"
 #include "report/formats.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"
 #include "report/markup.h"
+#include "report/shown_study.h"
 #include "report/text/screen.h"
 #include "words.h"
 

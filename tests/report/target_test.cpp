@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "rendered.h"
-#include "report/shown_study.h"
 #include "report/formats.h"
+#include "report/shown_study.h"
 #include "report/table.h"
 #include "report/text/screen.h"
 #include "report/text/summary.h"

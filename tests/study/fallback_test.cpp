@@ -79,9 +79,9 @@ TEST_F(FallingBack, ToStartsKeepsTheRoundsAndEndsWithTheSameAnswer) {
       kept = {};
       GivesWay workload(lasts, longer);
       const tuning::TuneResult result = run(workload);
-      EXPECT_EQ(result.status, advise::Status::found) << lasts;
-      ASSERT_TRUE(result.recommendation) << lasts;
-      EXPECT_EQ(result.recommendation->batch, 2048) << lasts << ", longer by " << longer;
+      EXPECT_EQ(result.answer.end, trial::End::found) << lasts;
+      ASSERT_TRUE(result.recommendation()) << lasts;
+      EXPECT_EQ(result.recommendation()->batch, 2048) << lasts << ", longer by " << longer;
       EXPECT_EQ(workload.most_open_afterwards(), 1) << "the others were closed";
       const auto in_rounds = std::ranges::count_if(kept.study.trials, has_blocks);
       EXPECT_GT(in_rounds, 0) << "what was measured stays";
@@ -110,7 +110,7 @@ TEST_F(FallingBack, IsResumedWithoutAStep) {
   GivesWay again(0, 1.04);
   const tuning::TuneResult second = run(again);
   EXPECT_EQ(again.steps(), 0);
-  EXPECT_EQ(second.recommendation, first.recommendation);
+  EXPECT_EQ(*second.recommendation(), *first.recommendation());
 }
 
 }  // namespace

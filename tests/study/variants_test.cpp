@@ -85,20 +85,20 @@ struct Variants : testing::Test {
 TEST_F(Variants, WhatIsPrintedIsTheWinners) {
   options.limits.memory.limit = (1 << 20) + 500 * core::KiB;
   const tuning::TuneResult result = run();
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.configuration.precision, "bf16");
-  EXPECT_EQ(result.recommendation->largest_batch, 1000);
-  EXPECT_EQ(result.facts.largest_fitting, result.recommendation->largest_batch);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_EQ(result.recommendation()->setting.configuration.precision, "bf16");
+  EXPECT_EQ(result.recommendation()->largest_batch, 1000);
+  EXPECT_EQ(result.facts.largest_fitting, result.recommendation()->largest_batch);
   EXPECT_EQ(result.facts.predict_run(64), core::Bytes{(1 << 20) + 64 * 512});
 }
 
 TEST_F(Variants, AClampOfOneIsNoneOfTheOther) {
   made.side_by_side = false;
   const tuning::TuneResult result = run(256);
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.configuration.precision, "bf16");
-  EXPECT_EQ(result.recommendation->batch, 2048);
-  EXPECT_FALSE(result.recommendation->clamp_batch);
+  ASSERT_TRUE(result.recommendation());
+  EXPECT_EQ(result.recommendation()->setting.configuration.precision, "bf16");
+  EXPECT_EQ(result.recommendation()->batch, 2048);
+  EXPECT_FALSE(result.recommendation()->clamp_batch);
   EXPECT_FALSE(result.facts.clamp);
 }
 

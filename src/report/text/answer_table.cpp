@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "core/text.h"
@@ -13,23 +12,26 @@
 namespace sweetspot::report {
 namespace {
 
-std::string within_words(double probability) {
-  constexpr double certain = 0.99;
-  if (probability < 1 - certain) return "no";
-  return probability > certain ? "yes" : fmt::format("{:.0f}%", 100 * probability);
+// What shows in the table of these rows.
+std::vector<const advise::Figure*> columns_of(const advise::Recommendation& made) {
+  std::vector<const advise::Figure*> columns;
+  for (const advise::Figure& figure : advise::figures()) {
+    const auto is_known = [&](const advise::BatchRow& row) {
+      return figure.cell(row, made).words != unknown;
+    };
+    if (figure.cell && (figure.always || std::ranges::any_of(made.rows, is_known)))
+      columns.push_back(&figure);
+  }
+  return columns;
 }
 
-// In whole percents, like the share itself; empty below half of one.
-std::string reach_words(const core::Interval& share) {
-  const double reach = 100 * std::max(share.high - share.mean, share.mean - share.low);
-  return std::round(reach) >= 1 ? fmt::format("±{:.0f}", reach) : "";
-}
-
-AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& made) {
+AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& made,
+                   const std::vector<const advise::Figure*>& columns) {
   AnswerLine line;
   line.size = row.batch;
   line.batch = core::format_count(static_cast<double>(row.batch));
   line.chosen = row.batch == made.batch;
+  line.cells.resize(columns.size());
   if (row.outcome != trial::Outcome::ok) {
     line.failure = name(row.outcome);
     std::ranges::replace(line.failure, '_', ' ');
@@ -42,16 +44,7 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
       line.failure += ": " + reason;
     return line;
   }
-  const std::string dash(unknown);
-  line.samples_per_second =
-      row.samples_per_second ? core::format_rounded(row.samples_per_second->mean) : dash;
-  line.share = row.share ? fmt::format("{:.0f}%", 100 * row.share->mean) : dash;
-  if (row.share && row.batch != made.best_batch) line.reach = reach_words(*row.share);
-  if (row.batch != made.best_batch)
-    line.within = row.within_tolerance ? within_words(*row.within_tolerance) : dash;
-  line.memory = row.memory ? core::format_bytes(*row.memory) : dash;
-  line.energy = row.joules_per_sample ? core::format_joules(row.joules_per_sample->mean) : dash;
-  line.limited_by = row.limited_by ? std::string(words(*row.limited_by)) : dash;
+  for (std::size_t i = 0; i < columns.size(); ++i) line.cells[i] = columns[i]->cell(row, made);
   return line;
 }
 
@@ -80,11 +73,11 @@ std::vector<AnswerLine> lines_by_variant(const advise::Recommendation& made) {
       AnswerLine& line = lines[row.batch];
       line.size = row.batch;
       line.batch = core::format_count(static_cast<double>(row.batch));
-      line.by_variant.resize(made.variants.size(), std::string(unknown));
+      line.cells.resize(made.variants.size(), {std::string(unknown)});
       const bool is_chosen =
           row.batch == made.batch && variant.precision == made.setting.configuration.precision &&
           variant.power_limit_watts == made.setting.configuration.power_limit_watts;
-      line.by_variant[i] = (is_chosen ? "▸ " : "") + variant_cell(row, made);
+      line.cells[i] = {(is_chosen ? "▸ " : "") + variant_cell(row, made)};
     }
   std::vector<AnswerLine> list;
   for (auto& [batch, line] : lines) list.push_back(std::move(line));
@@ -96,17 +89,19 @@ std::vector<AnswerLine> lines_by_variant(const advise::Recommendation& made) {
 AnswerTable answer_table(const advise::Recommendation& made) {
   AnswerTable table;
   table.batch_title = size_word(made);
-  table.within_title = fmt::format("within {:g}%?", 100 * made.tolerance);
   for (const advise::Variant& variant : made.variants)
-    table.variant_titles.push_back(name_of(variant, made));
+    table.columns.push_back({name_of(variant, made), name_of(variant, made)});
   if (!made.variants.empty()) {
     table.lines = lines_by_variant(made);
     return table;
   }
-  for (const advise::BatchRow& row : made.rows) {
-    table.lines.push_back(line_of(row, made));
-    table.has_energy = table.has_energy || row.joules_per_sample;
-  }
+  const std::vector<const advise::Figure*> columns = columns_of(made);
+  const auto title = [&](const char* text) {
+    return fmt::format(fmt::runtime(text), 100 * made.tolerance);
+  };
+  for (const advise::Figure* figure : columns)
+    table.columns.push_back({title(figure->title), title(figure->short_title), figure->left});
+  for (const advise::BatchRow& row : made.rows) table.lines.push_back(line_of(row, made, columns));
   return table;
 }
 

@@ -2,24 +2,27 @@
 #include <string>
 #include <vector>
 
-#include "advise/advise.h"
+#include "advise/figures.h"
 
 namespace sweetspot::report {
 
 // The recommendation's rows in words, for the terminal and for markdown.
 struct AnswerLine {
   std::int64_t size = 1;
-  std::string batch, samples_per_second, share, reach, within, memory, energy, limited_by;
-  std::vector<std::string> by_variant;
-  std::string failure;  // "out of memory": the only cell of the batch then
+  std::string batch;
+  std::vector<advise::Cell> cells;  // one of each further column; none if it failed
+  std::string failure;              // "out of memory": the only cell of the batch then
   bool chosen = false;
 };
+struct AnswerColumn {
+  std::string title, short_title;
+  bool left = false;
+};
+// The columns are the figures of an answer; if several precisions or power limits were searched,
+// these instead: "bf16", "500 W".
 struct AnswerTable {
-  std::string batch_title, within_title;  // "micro-batch", "within 5%?"
-  bool has_energy = false;                // of any batch
-  // If several precisions or power limits were searched, the table has batches and these, and no
-  // other columns: "bf16", "500 W".
-  std::vector<std::string> variant_titles;
+  std::string batch_title;  // "micro-batch"
+  std::vector<AnswerColumn> columns;
   std::vector<AnswerLine> lines;
 };
 AnswerTable answer_table(const advise::Recommendation& made);

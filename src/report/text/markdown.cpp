@@ -49,23 +49,13 @@ struct Plain {
 std::string rows_table(const advise::Recommendation& made) {
   const AnswerTable found = answer_table(made);
   std::vector<Column> columns{{found.batch_title}};
-  for (const std::string& title : found.variant_titles) columns.push_back({title});
-  if (found.variant_titles.empty()) {
-    columns.insert(columns.end(), {{"samples/s"}, {"of the best"}, {found.within_title}});
-    if (found.has_energy) columns.push_back({"energy/sample"});
-    columns.insert(columns.end(), {{"memory"}, {"limited by", true}});
-  }
+  for (const AnswerColumn& column : found.columns) columns.push_back({column.title, column.left});
   Table out(std::move(columns));
   for (const AnswerLine& line : found.lines) {
     std::vector<std::string> cells{line.batch};
-    cells.insert(cells.end(), line.by_variant.begin(), line.by_variant.end());
-    if (line.by_variant.empty()) {
-      const std::string share = line.reach.empty() ? line.share : line.share + " " + line.reach;
-      cells.insert(cells.end(), {line.samples_per_second, share, line.within});
-      if (found.has_energy) cells.push_back(line.energy);
-      cells.insert(cells.end(),
-                   {line.memory, line.failure.empty() ? line.limited_by : line.failure});
-    }
+    for (const auto& [words, aside] : line.cells)
+      cells.push_back(aside.empty() ? words : words + " " + aside);
+    if (!line.failure.empty()) cells.back() = line.failure;
     out.add(std::move(cells));
   }
   return out.text();

@@ -159,35 +159,28 @@ std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const Ans
   return lines;
 }
 
-std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector<AnswerLine>& lines,
-                                     const ScreenOptions& options) {
-  std::size_t reach = 0;
-  for (const AnswerLine& line : lines) reach = std::max(reach, display_width(line.reach));
-  const auto batch = [](const AnswerLine& line) { return (line.chosen ? "▸ " : "") + line.batch; };
-  const auto share = [&](const AnswerLine& line) {
-    if (reach == 0 || line.share.empty()) return line.share;
-    return fmt::format("{} {}{}", line.share, line.reach,
-                       std::string(reach - display_width(line.reach), ' '));
-  };
-  std::vector<ScreenColumn> columns;
-  const auto add = [&](const std::string& title, const std::string& short_title, bool left,
-                       const auto& cell) {
-    ScreenColumn& column = columns.emplace_back(ScreenColumn{title, short_title, left, {}});
-    for (const AnswerLine& line : lines) column.cells.push_back(said(cell(line), options));
-  };
-  add(table.batch_title, table.batch_title, false, batch);
-  for (std::size_t i = 0; i < table.variant_titles.size(); ++i)
-    add(table.variant_titles[i], table.variant_titles[i], false,
-        [i](const AnswerLine& line) { return line.by_variant[i]; });
-  if (!table.variant_titles.empty()) return columns;
-  add("samples/s", "samples/s", false, [](const AnswerLine& l) { return l.samples_per_second; });
-  add("of the best", "of best", false, share);
-  add(table.within_title, "in" + table.within_title.substr(6), false,
-      [](const AnswerLine& l) { return l.within; });
-  if (table.has_energy)
-    add("energy/sample", "energy", false, [](const AnswerLine& l) { return l.energy; });
-  add("memory", "memory", false, [](const AnswerLine& l) { return l.memory; });
-  add("limited by", "limited by", true, [](const AnswerLine& l) { return l.limited_by; });
+// What is beside the words of a column has one width.
+std::vector<ScreenColumn> screen_columns(const AnswerTable& table,
+                                         const std::vector<AnswerLine>& lines,
+                                         const ScreenOptions& options) {
+  std::vector<ScreenColumn> columns{{table.batch_title, table.batch_title, false, {}}};
+  for (const AnswerLine& line : lines)
+    columns[0].cells.push_back(said((line.chosen ? "▸ " : "") + line.batch, options));
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const AnswerColumn& column = table.columns[i];
+    std::size_t aside = 0;
+    for (const AnswerLine& line : lines)
+      aside = std::max(aside, display_width(line.cells[i].aside));
+    std::vector<std::string> cells;
+    for (const AnswerLine& line : lines) {
+      const advise::Cell& cell = line.cells[i];
+      std::string words = cell.words;
+      if (aside > 0 && !words.empty())
+        words += " " + cell.aside + std::string(aside - display_width(cell.aside), ' ');
+      cells.push_back(said(words, options));
+    }
+    columns.push_back({column.title, column.short_title, column.left, std::move(cells)});
+  }
   return columns;
 }
 
@@ -269,7 +262,7 @@ std::string recommended(const advise::Recommendation& made, const ScreenOptions&
   const std::vector<AnswerLine> kept = kept_lines(made, table, rows);
   Lines failed;
   for (const AnswerLine& line : kept) failed.push_back(line.failure);
-  const Lines body = table_lines(columns_of(table, kept, options), failed, options);
+  const Lines body = table_lines(screen_columns(table, kept, options), failed, options);
   return joined(head) + joined(command) + "\n" + joined(body) + joined(why) + joined(foot);
 }
 

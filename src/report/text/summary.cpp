@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "advise/figures.h"
 #include "core/text.h"
 #include "report/epochs.h"
 #include "report/markup.h"
@@ -17,27 +18,15 @@ std::string count(double value) { return core::format_count(value); }
 std::string count(std::int64_t value) { return count(static_cast<double>(value)); }
 
 std::vector<Figure> recommended(const advise::Recommendation& made) {
-  const trial::Setting& setting = made.setting;
-  std::vector<Figure> list{{"Batch", count(setting.batch)}};
-  if (setting.accumulation > 1)
-    list.push_back({"Made of", fmt::format("{} × {}", count(setting.accumulation),
-                                           count(setting.micro_batch()))});
-  list.push_back({"Samples per second", core::format_rounded(made.samples_per_second)});
-  list.push_back({"Of the best", fmt::format("{:.0f}%", 100 * made.throughput_share)});
-  if (made.joules_per_sample)
-    list.push_back({"Energy of a sample", core::format_joules(*made.joules_per_sample)});
-  if (setting.configuration.power_limit_watts)
-    list.push_back(
-        {"Power limit", fmt::format("{:.0f} W", *setting.configuration.power_limit_watts)});
-  if (made.variants.size() > 1 && made.variants.front().precision != made.variants.back().precision)
-    list.push_back({"Precision", core::printable(setting.configuration.precision)});
-  if (!alike(made).empty())
-    list.push_back(
-        {"About as good", fmt::format("{} to {}", count(made.alike_low), count(made.alike_high))});
-  if (made.memory_bytes)
-    list.push_back({"Memory", core::format_bytes(*made.memory_bytes) +
-                                  (made.memory_device.empty() ? "" : " on " + made.memory_device)});
-  if (made.limited_by) list.push_back({"Limited by", std::string(words(*made.limited_by))});
+  std::vector<Figure> list;
+  for (const advise::Figure& figure : advise::figures()) {
+    if (!figure.page_title) continue;
+    const advise::BatchRow* row = made.chosen_row();
+    const std::string words = figure.of_answer ? figure.of_answer(made)
+                              : row            ? figure.cell(*row, made).words
+                                               : "";
+    if (!words.empty()) list.push_back({figure.page_title, words});
+  }
   return list;
 }
 

@@ -8,12 +8,12 @@
 #include <limits>
 
 #include "advise/made.h"
-#include "report/shown_study.h"
 #include "report/compare/formats.h"
 #include "report/formats.h"
 #include "report/html/html.h"
 #include "report/paper/formats.h"
 #include "report/paper_made.h"
+#include "report/shown_study.h"
 #include "trial/study.h"
 
 namespace sweetspot {
