@@ -17,7 +17,9 @@ double joules(std::int64_t batch) { return watts(batch) / speed(batch); }
 
 // Read over this many seconds.
 trial::Trial with_energy(trial::Trial trial, double joules_per_sample, double seconds = 1) {
-  const double samples = std::ceil(seconds * trial.samples_per_second->mean);
+  const double per_second =
+      trial.samples_per_second ? trial.samples_per_second->mean : speed(trial.setting.batch);
+  const double samples = std::ceil(seconds * per_second);
   trial.energy_samples = static_cast<std::int64_t>(samples);
   trial.energy_joules = samples * joules_per_sample;
   return trial;
