@@ -74,7 +74,7 @@ void SessionTrial::note_memory() {
 
 void SessionTrial::note_memory(const std::optional<core::Bytes>& now,
                                const std::optional<core::MemoryByUse>& by_use) {
-  if (!now || (trial.memory_measured && *now <= *trial.memory_measured)) return;
+  if (!now || *now <= trial.memory_measured.value_or(0)) return;
   trial.memory_measured = now, trial.memory_by_use = by_use;
 }
 
