@@ -9,6 +9,7 @@
 #include "search/search.h"
 #include "trial/answer_checks.h"
 #include "trial/end.h"
+#include "trial/setting_fields.h"
 #include "trial/trial.h"
 
 namespace sweetspot::advise {
@@ -182,10 +183,9 @@ struct BatchRow {
   bool operator==(const BatchRow&) const = default;
 };
 
-// A precision and a power limit that were searched as a separate curve.
+// A configuration that was searched as a separate curve; its loader is the search's own.
 struct Variant {
-  std::string precision;
-  std::optional<double> power_limit_watts;
+  trial::Configuration configuration;
   std::int64_t batch = 1;  // the answer if there were no other variant
   double samples_per_second = 0;
   std::optional<double> joules_per_sample;
@@ -300,6 +300,8 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
 // within the tolerance of the fastest; among equals the first. The trials provide the variants'
 // losses after equal steps. At least one.
 Recommendation best_variant(std::vector<Recommendation> made, std::span<const trial::Trial> trials);
+// What a sentence says of the setting besides the batch: "in bf16", "at 500 W".
+std::vector<const trial::SettingField*> told_fields(const Recommendation& made);
 std::string name_of(const Variant& variant, const Recommendation& made);  // "bf16", "500 W"
 
 // The fastest of everything measured, in any variant.

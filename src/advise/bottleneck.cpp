@@ -38,8 +38,7 @@ Bottleneck by_roofline(double samples_per_second, const Facts& facts) {
 // Trials that differ only in the batch or the seed share one line of step times.
 auto line_of(const trial::Trial& t) {
   const trial::Setting& s = t.setting;
-  return std::tie(t.device, s.accumulation, s.configuration.precision, s.configuration.workers,
-                  s.configuration.prefetch, s.learning_rate);
+  return std::tie(t.device, s.accumulation, s.configuration, s.learning_rate);
 }
 
 bool has_speed(const trial::Trial& t) {

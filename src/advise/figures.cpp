@@ -18,7 +18,7 @@ template <auto member>
 constexpr auto read_member =
     [](JsonReader& form, const char* key, BatchRow& row) { form.field(key, row.*member); };
 template <auto member>
-constexpr Figure stored(Figure figure) {
+Figure stored(Figure figure) {
   figure.write = write_member<member>, figure.read = read_member<member>;
   return figure;
 }
@@ -76,18 +76,6 @@ std::string parts_of_batch(const Recommendation& made) {
                      phrases::size(setting.micro_batch()));
 }
 
-std::string power_limit_of(const Recommendation& made) {
-  const auto& watts = made.setting.configuration.power_limit_watts;
-  return watts ? fmt::format("{:.0f} W", *watts) : "";
-}
-
-std::string precision_of(const Recommendation& made) {
-  const std::vector<Variant>& all = made.variants;
-  return all.size() > 1 && all.front().precision != all.back().precision
-             ? core::printable(made.setting.configuration.precision)
-             : "";
-}
-
 std::string alike_of(const Recommendation& made) {
   if (alike(made).empty()) return "";
   return fmt::format("{} to {}", phrases::size(made.alike_low), phrases::size(made.alike_high));
@@ -99,7 +87,7 @@ std::string memory_of_answer(const Recommendation& made) {
          (made.memory_device.empty() ? "" : " on " + made.memory_device);
 }
 
-const Figure all_figures[] = {
+const Figure before_settings[] = {
     {.page_title = "Batch",
      .of_answer = [](const Recommendation& made) { return phrases::size(made.setting.batch); }},
     {.page_title = "Made of", .of_answer = parts_of_batch},
@@ -136,8 +124,9 @@ const Figure all_figures[] = {
              [](const Recommendation& made) {
                return made.joules_per_sample ? core::format_joules(*made.joules_per_sample) : "";
              }}),
-    {.page_title = "Power limit", .of_answer = power_limit_of},
-    {.page_title = "Precision", .of_answer = precision_of},
+};
+
+const Figure after_settings[] = {
     {.page_title = "About as good", .of_answer = alike_of},
     stored<&BatchRow::memory>({.json = "memory_bytes",
                                .title = "memory",
@@ -165,6 +154,20 @@ const Figure all_figures[] = {
 
 }  // namespace
 
-std::span<const Figure> figures() { return all_figures; }
+std::span<const Figure> figures() {
+  static const std::vector<Figure> all = [] {
+    std::vector<Figure> list(std::begin(before_settings), std::end(before_settings));
+    for (const trial::SettingField& field : trial::setting_fields())
+      if (field.preposition)
+        list.push_back({.page_title = field.title, .of_answer = [&field](const auto& made) {
+                          return std::ranges::count(told_fields(made), &field) > 0
+                                     ? field.words(field.of(made.setting))
+                                     : "";
+                        }});
+    list.insert(list.end(), std::begin(after_settings), std::end(after_settings));
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace sweetspot::advise

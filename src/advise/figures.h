@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 
@@ -23,7 +24,7 @@ struct Figure {
   bool always = true;  // else it is shown only if some batch has it
   Cell (*cell)(const BatchRow&, const Recommendation&) = nullptr;
   // On the page; empty: not there. nullptr: the cell of the chosen batch.
-  std::string (*of_answer)(const Recommendation&) = nullptr;
+  std::function<std::string(const Recommendation&)> of_answer{};
   void (*write)(JsonWriter&, const char* key, const BatchRow&) = nullptr;
   void (*read)(JsonReader&, const char* key, BatchRow&) = nullptr;
 };

@@ -3,6 +3,7 @@
 
 #include "advise/answer_fields.h"
 #include "advise/figures.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -21,8 +22,9 @@ constexpr auto row_fields = []<class Form>(Form& form, auto& row) {
 };
 
 constexpr auto variant_fields = [](auto& form, auto& variant) {
-  form.field("precision", variant.precision);
-  form.field("power_limit_watts", variant.power_limit_watts);
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (field.preposition)
+      field.in(variant.configuration, [&](auto& its) { form.field(field.key, its); });
   form.field("batch", variant.batch);
   form.field("samples_per_second", variant.samples_per_second);
   form.field("joules_per_sample", variant.joules_per_sample);
@@ -153,15 +155,9 @@ void batch_is_field(Form& form, auto& made) {
 }
 
 constexpr auto recommendation_fields = [](auto& form, auto& made) {
-  form.field("batch", made.setting.batch);
+  for (const trial::SettingField& field : trial::setting_fields())
+    field.in(made.setting, [&](auto& its) { form.field(field.key, its); });
   form.derived("micro_batch", [&] { return made.rank_micro_batch(); });
-  form.field("accumulation", made.setting.accumulation);
-  form.field("precision", made.setting.configuration.precision);
-  form.field("power_limit_watts", made.setting.configuration.power_limit_watts);
-  form.field("learning_rate", made.setting.learning_rate);
-  form.field("workers", made.setting.configuration.workers);
-  form.field("prefetch", made.setting.configuration.prefetch);
-  form.field("seed", made.setting.seed);
   form.field("samples_per_second", made.samples_per_second);
   form.field("throughput_share", made.throughput_share);
   form.field("memory_bytes", made.memory_bytes);

@@ -31,6 +31,20 @@ constexpr auto towards_fields = [](auto& form, auto& towards) {
   form.named("rule", towards.rule, convergence::LearningRateRule::surge);
 };
 
+template <class Form>
+void tried_field(Form& form, const trial::SettingField& field, auto& tried) {
+  const trial::Setting usual;
+  field.in(usual, [&](const auto& its) {
+    using Element = trial::ElementOf<decltype(its)>;
+    std::vector<Element> values;
+    if (const auto found = tried.find(field.key); found != tried.end())
+      for (const trial::Value& value : found->second) values.push_back(std::get<Element>(value));
+    if constexpr (requires { form.field(field.tried, values); }) form.field(field.tried, values);
+    if constexpr (Form::reads)
+      if (!values.empty()) tried[field.key] = {values.begin(), values.end()};
+  });
+}
+
 constexpr auto request_fields = [](auto& form, auto& request) {
   form.named("kind", request.kind, Request::Kind::paper);
   form.text("name", request.name);
@@ -41,9 +55,8 @@ constexpr auto request_fields = [](auto& form, auto& request) {
   form.field("precision", request.precision);
   form.field("batches", request.batches);
   form.field("accumulations", request.accumulations);
-  form.field("workers", request.workers);
-  form.field("precisions", request.precisions);
-  form.field("power_limits_watts", request.power_limits);
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (field.tried) tried_field(form, field, request.tried);
   form.field("epochs", request.epochs);
   form.object("towards", request.towards, towards_fields);
   form.field("sharpness", request.sharpness);

@@ -6,6 +6,7 @@
 
 #include "advise/advise.h"
 #include "core/buffer.h"
+#include "trial/setting_fields.h"
 #include "trial/study.h"
 #include "trial/target.h"
 
@@ -37,10 +38,9 @@ struct Request {
   std::optional<core::Bytes> host_memory_limit, gpu_memory_limit;
   std::optional<double> memory_share;
   double precision = 0.02;
-  std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep
-  std::vector<std::string> precisions;                        // empty: the workload's own
-  std::vector<double> power_limits;                           // in watts; empty: unchanged
-  std::optional<std::int64_t> epochs;                         // of trials that train, the last one
+  std::vector<std::int64_t> batches, accumulations;  // of a sweep
+  trial::Tried tried;                                // what is absent is the workload's own
+  std::optional<std::int64_t> epochs;                // of trials that train, the last one
   std::optional<Towards> towards;
   bool sharpness = false;  // of each end point, for trials that train
   // For branches: their samples, and what else their losses depend on.

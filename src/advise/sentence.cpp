@@ -50,14 +50,8 @@ std::string head_of_sentence(const Recommendation& made) {
                 ? " as one micro-batch"
                 : fmt::format(" as {} micro-batches of {}", size(made.setting.accumulation),
                               size(made.batch));
-  if (made.variants.size() > 1) {
-    const bool of_precision = std::ranges::any_of(made.variants, [&](const Variant& variant) {
-      return variant.precision != made.setting.configuration.precision;
-    });
-    if (of_precision) text += " in " + core::printable(made.setting.configuration.precision);
-  }
-  if (made.setting.configuration.power_limit_watts)
-    text += fmt::format(" at {:.0f} W", *made.setting.configuration.power_limit_watts);
+  for (const trial::SettingField* field : told_fields(made))
+    text += fmt::format(" {} {}", field->preposition, field->phrase(field->of(made.setting)));
   if (has_searched_workers(made) || has_other_loader(made))
     text += " and " + workers_word(made.setting.configuration.workers);
   if (made.objective == search::Objective::max_batch) text += largest_part(made);

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "advise/advise.h"
-#include "core/text.h"
 #include "stats/moments.h"
 
 namespace sweetspot::advise {
@@ -38,8 +35,7 @@ bool is_better(const Recommendation& one, const Recommendation& than) {
 }
 
 Variant variant_of(const Recommendation& made) {
-  return {made.setting.configuration.precision,
-          made.setting.configuration.power_limit_watts,
+  return {made.setting.configuration.with_loader_of({}),
           made.batch,
           made.samples_per_second,
           made.joules_per_sample,
@@ -57,8 +53,7 @@ LossesByStep losses_of(const Variant& variant, std::int64_t size, const Recommen
     const trial::Setting& own = trial.setting;
     const std::int64_t its_size = made.global_batch ? own.micro_batch() : own.batch;
     if (trial.outcome != trial::Outcome::ok || its_size != size ||
-        own.configuration.precision != variant.precision ||
-        own.configuration.power_limit_watts != variant.power_limit_watts)
+        !is_same_variant(own.configuration, variant.configuration))
       continue;
     for (const trial::Loss& loss : trial.losses) found[loss.step].add(loss.value);
   }
@@ -84,21 +79,33 @@ void add_losses(Recommendation& made, std::span<const trial::Trial> trials) {
   }
 }
 
-bool differs(const std::vector<Variant>& variants, const auto& part) {
-  return std::ranges::any_of(variants,
-                             [&](const Variant& v) { return part(v) != part(variants.front()); });
+bool differs(const std::vector<Variant>& variants, const trial::SettingField& field) {
+  return std::ranges::any_of(variants, [&](const Variant& v) {
+    return field.of(v.configuration) != field.of(variants.front().configuration);
+  });
 }
 bool precisions_differ(const Recommendation& made) {
-  return differs(made.variants, [](const Variant& v) { return v.precision; });
+  return differs(made.variants, trial::setting_field("precision"));
 }
 
 }  // namespace
 
+// What is unknown unless it was asked for is told even of a single curve.
+std::vector<const trial::SettingField*> told_fields(const Recommendation& made) {
+  std::vector<const trial::SettingField*> told;
+  for (const trial::SettingField& field : trial::setting_fields()) {
+    const bool was_asked_for = field.of(trial::Configuration{}) == trial::Value{} &&
+                               field.of(made.setting) != trial::Value{};
+    if (field.preposition && (was_asked_for || differs(made.variants, field)))
+      told.push_back(&field);
+  }
+  return told;
+}
+
 std::string name_of(const Variant& variant, const Recommendation& made) {
   std::string name;
-  if (precisions_differ(made)) name = core::printable(variant.precision);
-  if (variant.power_limit_watts)
-    name += (name.empty() ? "" : ", ") + fmt::format("{:.0f} W", *variant.power_limit_watts);
+  for (const trial::SettingField* field : told_fields(made))
+    name += (name.empty() ? "" : ", ") + field->phrase(field->of(variant.configuration));
   return name;
 }
 

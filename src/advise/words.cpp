@@ -46,9 +46,7 @@ std::string against_fastest(const Recommendation& made) {
   const double saved = 1 - *made.joules_per_sample / *made.best_joules_per_sample;
   const double slower = 1 - made.samples_per_second / best.row->samples_per_second->mean;
   const bool own =
-      !best.variant ||
-      (best.variant->precision == made.setting.configuration.precision &&
-       best.variant->power_limit_watts == made.setting.configuration.power_limit_watts);
+      !best.variant || is_same_variant(best.variant->configuration, made.setting.configuration);
   if (own && best.row->batch == made.batch) return "";
   const std::string where = best.variant ? name_of(*best.variant, made) : "";
   return fmt::format("{} {} than the fastest ({} {}{}), {} slower", percent(std::abs(saved)),
@@ -277,15 +275,17 @@ std::string energy_words(const Recommendation& made) {
 }
 
 std::string precision_words(const Recommendation& made) {
+  const trial::Configuration& chosen = made.setting.configuration;
   std::string text;
   for (const Variant& variant : made.variants) {
-    if (variant.precision == made.setting.configuration.precision) continue;
-    if (variant.power_limit_watts != made.setting.configuration.power_limit_watts) continue;
-    text += fmt::format(
-        "{}{} is {:.2f} times as fast as {} ({} at {} {})", text.empty() ? "" : "; ",
-        core::printable(made.setting.configuration.precision),
-        made.samples_per_second / variant.samples_per_second, core::printable(variant.precision),
-        speed(variant.samples_per_second), size_word(made), size(variant.batch));
+    trial::Configuration other = chosen;
+    other.precision = variant.configuration.precision;
+    if (other == chosen || !is_same_variant(variant.configuration, other)) continue;
+    text += fmt::format("{}{} is {:.2f} times as fast as {} ({} at {} {})",
+                        text.empty() ? "" : "; ", core::printable(chosen.precision),
+                        made.samples_per_second / variant.samples_per_second,
+                        core::printable(other.precision), speed(variant.samples_per_second),
+                        size_word(made), size(variant.batch));
   }
   return text;
 }
@@ -296,12 +296,13 @@ std::string loss_words(const Recommendation& made) {
   std::vector<std::string> told;
   double least = 0, most = 0;
   for (const Variant& variant : made.variants) {
-    if (!variant.loss || std::ranges::find(told, variant.precision) != told.end()) continue;
+    const std::string& precision = variant.configuration.precision;
+    if (!variant.loss || std::ranges::find(told, precision) != told.end()) continue;
     text += fmt::format("{}{:.4g} {}", told.empty() ? "" : ", ", *variant.loss,
-                        core::printable(variant.precision));
+                        core::printable(precision));
     least = told.empty() ? *variant.loss : std::min(least, *variant.loss);
     most = told.empty() ? *variant.loss : std::max(most, *variant.loss);
-    told.push_back(variant.precision);
+    told.push_back(precision);
   }
   if (told.size() < 2) return "";
   constexpr double about_the_same = 0.02;

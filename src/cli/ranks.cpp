@@ -133,7 +133,7 @@ int run_ranks(const RankFlags& flags, const RankedCommand& command) {
 NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks,
                           collective::Group* group) {
   NativeFlags of_rank = flags;
-  const bool on_gpus = of_rank.device.starts_with("cuda");
+  const bool on_gpus = trial::on_gpu(of_rank.device);
   const core::Bytes usual = on_gpus ? 0 : workload::native::RankOptions().bucket_bytes;
   of_rank.options.ranks = {group, ranks.asynchronous, ranks.bucket_bytes.value_or(usual),
                            &StopOnSignal::stopped()};

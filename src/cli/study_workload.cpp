@@ -63,7 +63,7 @@ report::Command train_command(const NativeFlags& flags) {
   number("--weight-decay", flags.weight_decay);
   // Each rank has a GPU of its own.
   add(flags.device != usual.device, "--device",
-      group && flags.device.starts_with("cuda") ? "cuda" : flags.device);
+      group && trial::on_gpu(flags.device) ? "cuda" : flags.device);
   varied("--precision", "{precision}", usual.precision);
   add(o.threads != d.threads, "--threads", std::to_string(o.threads));
   varied("--workers", "{workers}", d.pipeline.workers);
@@ -124,7 +124,8 @@ StudyWorkload open_command(const StudyFlags& flags, Trials trials) {
   opened.batch_parts = options.ranks_of_batch();
   opened.facts.memory_free = probe::proc::memory().free;
   if (options.caller) probe::proc::count_as_own(::getppid());
-  if (command::used(options).workers) opened.most_workers = probe::proc::usable_cores();
+  if (command::used(options).contains("{workers}"))
+    opened.most_workers = probe::proc::usable_cores();
   if (trials == Trials::epochs)
     opened.training = std::make_unique<command::CommandTraining>(std::move(options));
   else

@@ -1,5 +1,7 @@
 #include "cli/variants.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
@@ -28,54 +30,52 @@ std::string bus_of(const workload::native::Device& device) {
 
 }  // namespace
 
-std::vector<std::string> parse_precisions(const std::string& text, const StudyFlags& flags,
-                                          const StudyWorkload& opened) {
-  std::vector<std::string> words;
+void read_precisions(const std::string& text, StudyFlags& flags) {
+  std::vector<trial::Value>& words = flags.tried["precision"];
+  words.clear();
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');)
-    if (!part.empty() && std::ranges::find(words, part) == words.end()) words.push_back(part);
-  if (words.size() < 2) return {};
-  if (flags.command.given()) {
-    if (!workload::command::used(flags.command.options).precision)
+    if (!part.empty() && std::ranges::find(words, trial::Value(part)) == words.end())
+      words.emplace_back(part);
+  flags.native.precision = text.substr(0, text.find(','));
+}
+
+trial::Tried checked_tried(const StudyFlags& flags, const StudyWorkload& opened) {
+  trial::Tried tried = flags.tried;
+  // A single one is the workload's own.
+  std::erase_if(
+      tried, [](const auto& each) { return each.first == "precision" && each.second.size() < 2; });
+  for (const auto& [key, values] : tried) {
+    const trial::SettingField& field = trial::setting_field(key);
+    if (!flags.command.given() || !field.placeholder) continue;
+    const std::string placeholder = fmt::format("{{{}}}", field.placeholder);
+    if (!workload::command::used(flags.command.options).contains(placeholder))
       throw core::InputError(
-          "several precisions need {precision} in the program's arguments, variables or templates");
-    return words;
+          fmt::format("several {} need {} in the program's arguments, variables or templates",
+                      field.tried, placeholder));
   }
-  for (const std::string& word : words) {
-    workload::native::Options tried;
-    tried.device = opened.device;
-    tried.precision = workload::native::precision_named(word);
-    check(tried);
-  }
-  return words;
+  if (!flags.command.given() && tried.contains("precision"))
+    for (const trial::Value& word : tried["precision"]) {
+      workload::native::Options options;
+      options.device = opened.device;
+      options.precision = workload::native::precision_named(std::get<std::string>(word));
+      check(options);
+    }
+  return tried;
 }
 
 Limited limit_power(const StudyFlags& flags, const StudyWorkload& opened) {
   Limited limited;
-  if (flags.power_limits.empty()) return limited;
+  const auto asked = flags.tried.find(power_limits_key);
+  if (asked == flags.tried.end()) return limited;
   if (!flags.command.given() && !opened.device.gpu)
     throw core::InputError("--power-limits are of GPUs, and this trains on the CPU; leave it out");
+  std::vector<double> watts;
+  for (const trial::Value& each : asked->second) watts.push_back(std::get<double>(each));
   limited.gpus = gpus_to_limit(flags.command.given() ? visible_devices(flags.command.options) : "",
-                               bus_of(opened.device), flags.power_limits);
+                               bus_of(opened.device), watts);
   limited.guard = PowerGuard::start(limited.gpus, limited.refusal);
-  if (limited.guard) limited.watts = flags.power_limits;
   return limited;
-}
-
-std::vector<trial::Setting> variants_of(const trial::Setting& base,
-                                        const std::vector<std::string>& precisions,
-                                        const std::vector<double>& watts) {
-  if (precisions.empty()) return variants_of(base, {base.configuration.precision}, watts);
-  std::vector<std::optional<double>> limits(watts.begin(), watts.end());
-  if (limits.empty()) limits.push_back(std::nullopt);
-  std::vector<trial::Setting> variants;
-  for (const std::string& precision : precisions)
-    for (const std::optional<double>& limit : limits) {
-      variants.push_back(base);
-      variants.back().configuration.precision = precision,
-      variants.back().configuration.power_limit_watts = limit;
-    }
-  return variants;
 }
 
 }  // namespace sweetspot::cli

@@ -117,7 +117,7 @@ Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const
     : options_(options),
       shared_{workload, until, watch, machine},
       began_(look(machine)),
-      resident_(workload.device() != "cpu" && !shared_.about.has_loader),
+      resident_(trial::on_gpu(workload.device()) && !shared_.about.has_loader),
       round_(options.first_round) {
   meter_ = machine.meter(workload.device());
   has_energy_ = meter_ && meter_->energy_joules().has_value();
@@ -174,7 +174,7 @@ void Rounds::block(Member& member) {
   if (!member.session.is_open()) open(member);
   const double before = elapsed_seconds();
   std::optional<telemetry::WaitMonitor> others;
-  if (shared_.about.takes_real_time && shared_.workload.device() == "cpu") {
+  if (shared_.about.takes_real_time && !trial::on_gpu(shared_.workload.device())) {
     others.emplace(shared_.machine);
     const probe::cpu::SpeedReading speed = shared_.machine.speed();
     // If other processes disturbed this reading, it says nothing about the blocks around it.
@@ -301,7 +301,7 @@ std::vector<Trial> Rounds::trials() const {
 
 // Judged over all rounds so far: what disturbs one setting disturbs all of them.
 trial::Contention Rounds::contention_so_far() const {
-  if (!shared_.about.takes_real_time && shared_.workload.device() == "cpu") return {};
+  if (!shared_.about.takes_real_time && !trial::on_gpu(shared_.workload.device())) return {};
   trial::Contention found = contention(began_, look(shared_.machine));
   found.slowed_share = telemetry::slowed_share(moments_);
   if (meter_) add(meter_->gpu_contention(), found);

@@ -2,24 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "core/placeholders.h"
 #include "core/shell.h"
 #include "core/text.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report {
 namespace {
 
-std::array<core::Placeholder, 8> placeholders_of(const trial::Setting& s) {
-  return {{{"{batch}", std::to_string(s.batch)},
-           {"{micro_batch}", std::to_string(s.micro_batch())},
-           {"{accumulation}", std::to_string(s.accumulation)},
-           {"{precision}", s.configuration.precision},
-           {"{workers}", std::to_string(s.configuration.workers)},
-           {"{prefetch}", std::to_string(s.configuration.prefetch)},
-           {"{lr}", fmt::format("{}", s.learning_rate)},
-           {"{seed}", std::to_string(s.seed)}}};
+// A program of ours takes the prefetch too.
+std::vector<core::Placeholder> values_of(const trial::Setting& setting) {
+  auto all = trial::placeholders_of(setting);
+  all.push_back({"{prefetch}", std::to_string(setting.configuration.prefetch)});
+  return all;
 }
 
 std::string written(const std::string& word, CommandPart::Form form) {
@@ -36,7 +31,7 @@ std::string written(const std::string& word, CommandPart::Form form) {
 std::vector<std::string> words_at(const CommandPart& part, const trial::Setting& setting) {
   std::vector<std::string> words;
   for (const std::string& word : part.words)
-    words.push_back(core::filled(word, placeholders_of(setting)));
+    words.push_back(core::filled(word, values_of(setting)));
   return words == part.usual ? std::vector<std::string>() : words;
 }
 

@@ -19,8 +19,7 @@ using Json = nlohmann::ordered_json;
 
 auto place(const EndPointRow& row) {
   const trial::Setting& s = row.setting;
-  return std::tie(s.batch, s.accumulation, s.configuration.workers, s.configuration.precision,
-                  s.learning_rate, row.epochs);
+  return std::tie(s.batch, s.accumulation, s.configuration, s.learning_rate, row.epochs);
 }
 
 Json estimate(std::span<const double> values) {
@@ -38,6 +37,7 @@ std::vector<EndPointRow> end_point_rows(std::span<const trial::Trial> trials) {
   for (const trial::Trial& trial : trials) {
     if (trial.outcome != trial::Outcome::ok || !trial.sharpness) continue;
     EndPointRow one{trial.setting, static_cast<int>(trial.epochs.size()), {}, {}, {}, {}};
+    one.setting.seed = 0;
     auto row =
         std::ranges::find_if(rows, [&](const auto& known) { return place(known) == place(one); });
     if (row == rows.end()) row = rows.insert(rows.end(), one);

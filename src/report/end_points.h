@@ -10,7 +10,7 @@ namespace sweetspot::report {
 
 // Where training ended at one setting, in all its trials with a measured end point: one per seed.
 struct EndPointRow {
-  trial::Setting setting;  // with the first trial's seed
+  trial::Setting setting;  // the seed aside
   int epochs = 0;
   std::vector<double> sharpness, train_loss, test_loss, gap;
 };

@@ -11,10 +11,12 @@
 #include "core/interval.h"
 #include "core/text.h"
 #include "report/end_points.h"
+#include "report/fields.h"
 #include "report/formats.h"
 #include "report/table.h"
 #include "stats/interval.h"
 #include "stats/moments.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report {
 namespace {
@@ -37,33 +39,35 @@ std::string cell(const std::optional<double>& value) {
 Json epoch_json(const ShownStudy& study, std::span<const std::int64_t> epochs) {
   Json result = json(study);
   result["cells"] = Json::array();
-  for (const EpochCell& c : epoch_cells(study.trials, epochs))
-    result["cells"].push_back(
-        {{"batch", c.setting.batch},
-         {"accumulation", c.setting.accumulation},
-         {"workers", c.setting.configuration.workers},
-         {"precision", c.setting.configuration.precision},
-         {"epochs", c.epochs},
-         {"trials", c.train_seconds.size()},
-         {"train_seconds", estimate(c.train_seconds, mean_seconds(c.train_seconds))},
-         {"test_accuracy", estimate(c.test_accuracy, mean_share(c.test_accuracy))}});
+  for (const EpochCell& c : epoch_cells(study.trials, epochs)) {
+    Json cell{{"batch", c.setting.batch}, {"accumulation", c.setting.accumulation}};
+    for (const trial::SettingField& field : trial::setting_fields())
+      if (field.is_of_configuration() && field.placeholder)
+        cell[field.key] = json(field.of(c.setting));
+    cell["epochs"] = c.epochs;
+    cell["trials"] = c.train_seconds.size();
+    cell["train_seconds"] = estimate(c.train_seconds, mean_seconds(c.train_seconds));
+    cell["test_accuracy"] = estimate(c.test_accuracy, mean_share(c.test_accuracy));
+    result["cells"].push_back(std::move(cell));
+  }
   result["end_points"] = end_point_json(study.trials);
   return result;
 }
 
 // Words of ours only: nothing here that a spreadsheet could take for a formula.
 std::string epoch_csv(std::span<const trial::Trial> trials) {
-  std::string text =
-      "trial,device,batch,accumulation,precision,workers,learning_rate,seed,outcome,contended,"
-      "epoch,epoch_seconds,train_seconds,train_loss,train_accuracy,test_loss,test_accuracy,noise_"
-      "scale_samples\r\n";
+  std::string text = "trial,device";
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (field.placeholder) text += fmt::format(",{}", field.key);
+  text +=
+      ",outcome,contended,epoch,epoch_seconds,train_seconds,train_loss,train_accuracy,test_loss,"
+      "test_accuracy,noise_scale_samples\r\n";
   std::size_t number = 0;
   for (const trial::Trial& t : trials) {
-    const trial::Setting& s = t.setting;
-    const std::string head =
-        fmt::format("{},{},{},{},{},{},{},{},{},{}", ++number, t.device, s.batch, s.accumulation,
-                    s.configuration.precision, s.configuration.workers, s.learning_rate, s.seed,
-                    name(t.outcome), t.contention.contended ? "true" : "false");
+    std::string head = fmt::format("{},{}", ++number, t.device);
+    for (const trial::SettingField& field : trial::setting_fields())
+      if (field.placeholder) head += fmt::format(",{}", trial::plain(field.of(t.setting)));
+    head += fmt::format(",{},{}", name(t.outcome), t.contention.contended ? "true" : "false");
     if (t.epochs.empty()) text += head + ",,,,,,,,\r\n";
     double seconds = 0;
     for (const trial::Epoch& e : t.epochs) {
@@ -100,8 +104,7 @@ namespace {
 
 auto place(const EpochCell& cell) {
   const trial::Setting& s = cell.setting;
-  return std::tie(s.batch, s.accumulation, s.configuration.workers, s.configuration.prefetch,
-                  s.configuration.precision, s.learning_rate, cell.epochs);
+  return std::tie(s.batch, s.accumulation, s.configuration, s.learning_rate, cell.epochs);
 }
 
 // The first so many epochs of a trial as a cell of its own; nothing when it has fewer.
@@ -111,6 +114,7 @@ std::optional<EpochCell> cell_of(const trial::Trial& trial, int epochs) {
   };
   if (trial.outcome != trial::Outcome::ok || !has_epoch(epochs)) return std::nullopt;
   EpochCell cell{trial.setting, epochs, {0}, {}};
+  cell.setting.seed = 0;
   for (int i = 0; i < epochs; ++i)
     cell.train_seconds[0] += trial.epochs[static_cast<std::size_t>(i)].train_seconds;
   if (const auto accuracy = trial.epochs[static_cast<std::size_t>(epochs - 1)].test_accuracy)
@@ -164,38 +168,25 @@ std::string words(std::span<const double> values, const std::optional<stats::Int
 
 using Words = std::string (*)(const EpochCell&);
 
-// What makes a row: everything of a setting that may vary.
-auto row_key(const EpochCell& cell) {
-  const trial::Setting& s = cell.setting;
-  return std::tuple(s.batch, s.accumulation, s.configuration.workers, s.configuration.precision);
-}
-
-template <class Get>
-bool varies(const std::vector<EpochCell>& cells, Get get) {
-  return std::any_of(cells.begin(), cells.end(),
-                     [&](const EpochCell& cell) { return get(cell) != get(cells.front()); });
-}
-
 std::string matrix(const std::vector<EpochCell>& cells, std::span<const std::int64_t> epochs,
                    Words cell_words) {
-  const auto accumulation = [](const EpochCell& cell) { return cell.setting.accumulation; };
-  const auto workers = [](const EpochCell& cell) {
-    return std::int64_t{cell.setting.configuration.workers};
-  };
+  std::vector<trial::Setting> settings;
+  for (const EpochCell& cell : cells) settings.push_back(cell.setting);
+  std::vector<const trial::SettingField*> varied = trial::varying(settings);
+  std::erase_if(varied, [](const trial::SettingField* field) { return !field->title; });
   std::vector<Column> columns{{"batch"}};
-  if (varies(cells, accumulation)) columns.push_back({"accumulation"});
-  if (varies(cells, workers)) columns.push_back({"workers"});
+  for (const trial::SettingField* field : varied) columns.push_back({field->title});
   for (const std::int64_t number : epochs)
     columns.push_back({fmt::format("{} epoch{}", number, number == 1 ? "" : "s")});
   Table table(std::move(columns));
   for (std::size_t at = 0; at < cells.size();) {
     const EpochCell& first = cells[at];
     std::vector<std::string> row{count(first.setting.batch)};
-    if (varies(cells, accumulation)) row.push_back(count(accumulation(first)));
-    if (varies(cells, workers)) row.push_back(count(workers(first)));
+    for (const trial::SettingField* field : varied)
+      row.push_back(field->words(field->of(first.setting)));
     for (const std::int64_t number : epochs) {
       const bool here =
-          at < cells.size() && row_key(cells[at]) == row_key(first) && cells[at].epochs == number;
+          at < cells.size() && cells[at].setting == first.setting && cells[at].epochs == number;
       row.push_back(here ? cell_words(cells[at++]) : std::string(unknown));
     }
     table.add(std::move(row));

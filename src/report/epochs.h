@@ -13,7 +13,7 @@ namespace sweetspot::report {
 // The results of this many epochs at one setting, in all its trials: one per seed. Failed trials do
 // not count.
 struct EpochCell {
-  trial::Setting setting;  // with the first trial's seed
+  trial::Setting setting;  // the seed aside
   int epochs = 1;
   std::vector<double> train_seconds;  // of all those epochs together
   std::vector<double> test_accuracy;  // after the last of them; empty without evaluation

@@ -9,6 +9,7 @@
 #include "core/interval.h"
 #include "core/text.h"
 #include "report/table.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report {
 namespace {
@@ -103,36 +104,28 @@ std::string accuracy_words(const Row& row) {
 Value text(std::string_view words) { return std::string(words); }
 Value text_or_unknown(const std::string& words) { return words.empty() ? Value{} : text(words); }
 
-const Field all_fields[] = {
+const Field before_settings[] = {
     {"/setting/batch", "batch", [](const Row& r) -> Value { return r.trial->setting.batch; },
      Show::always, "batch", false, [](const Row& r) { return counted(r.trial->setting.batch); }},
     {"/setting/micro_batch", "micro_batch",
      [](const Row& r) -> Value { return r.trial->setting.micro_batch(); }},
-    {"/setting/accumulation", "accumulation",
-     [](const Row& r) -> Value { return r.trial->setting.accumulation; }, Show::when_it_varies,
-     "accumulation", false, [](const Row& r) { return counted(r.trial->setting.accumulation); }},
-    {"/setting/precision", "precision",
-     [](const Row& r) -> Value { return r.trial->setting.configuration.precision; },
-     Show::when_it_varies, "precision", true,
-     [](const Row& r) { return core::printable(r.trial->setting.configuration.precision); }},
-    {"/setting/workers", "workers",
-     [](const Row& r) -> Value { return std::int64_t{r.trial->setting.configuration.workers}; },
-     Show::when_it_varies, "workers", false,
-     [](const Row& r) { return counted(r.trial->setting.configuration.workers); }},
-    {"/setting/prefetch", "prefetch",
-     [](const Row& r) -> Value { return std::int64_t{r.trial->setting.configuration.prefetch}; }},
-    {"/setting/learning_rate", "learning_rate",
-     [](const Row& r) -> Value { return r.trial->setting.learning_rate; }},
-    {"/setting/seed", "seed", [](const Row& r) -> Value { return r.trial->setting.seed; },
-     Show::when_it_varies, "seed", false,
-     [](const Row& r) { return fmt::format("{}", r.trial->setting.seed); }},
-    {"/setting/power_limit_watts", "power_limit_watts",
-     [](const Row& r) { return known(r.trial->setting.configuration.power_limit_watts); },
-     Show::when_it_varies, "power limit", false,
-     [](const Row& r) {
-       const auto& watts = r.trial->setting.configuration.power_limit_watts;
-       return watts ? fmt::format("{:.0f} W", *watts) : dash();
-     }},
+};
+
+// Of the rest of a setting.
+Field field_of(const trial::SettingField& field) {
+  const bool is_text = std::holds_alternative<std::string>(field.of(trial::Setting{}));
+  const auto value = [&field](const Row& r) { return field.of(r.trial->setting); };
+  Field made{std::string("/setting/") + field.key, field.key, value};
+  if (!field.title) return made;
+  made.show = Show::when_it_varies, made.title = field.title, made.left = is_text;
+  made.words = [&field, value](const Row& r) {
+    const std::string words = field.words(value(r));
+    return words.empty() ? dash() : words;
+  };
+  return made;
+}
+
+const Field after_settings[] = {
     {"/device", "device", [](const Row& r) { return text(r.trial->device); }, Show::when_it_varies,
      "device", true, [](const Row& r) { return core::printable(r.trial->device); }},
     {"/outcome", "outcome", [](const Row& r) { return text(name(r.trial->outcome)); }},
@@ -214,7 +207,7 @@ const Field all_fields[] = {
     {"/memory_bytes/source", "memory_source",
      [](const Row& r) { return text_or_unknown(r.trial->memory_source); }},
     {"/step_source", "step_source",
-     [](const Row& r) { return text_or_unknown(r.trial->step_source); }},
+     [](const Row& r) { return text_or_unknown(r.trial->step_source.text); }},
     {"/start_up_seconds", "start_up_seconds",
      [](const Row& r) { return known(r.trial->start_up_seconds); }},
     {"/cpu_seconds", "cpu_seconds", [](const Row& r) { return known(r.trial->cpu_seconds); }},
@@ -289,18 +282,23 @@ const Field all_fields[] = {
 std::string counted_words(const trial::Trial& trial) {
   const std::string steps = counted(trial.steps);
   if (trial.timings == trial.steps || trial.timings == 0) return steps;
-  const std::string& source = trial.step_source;
-  const auto is = [&](std::string_view part) { return source.find(part) != std::string::npos; };
-  const std::string_view word = is("log lines") || is("regex") ? "log line"
-                                : is("bar")                    ? "bar update"
-                                : is("client")                 ? "report"
-                                : is("whole runs")             ? "run"
-                                                               : "block";
+  constexpr std::string_view words[] = {"block",      "block",    "report",
+                                        "bar update", "log line", "run"};
+  const std::string_view word = words[static_cast<std::size_t>(trial.step_source.kind())];
   return fmt::format("{} in {} {}{}", steps, counted(trial.timings), word,
                      trial.timings == 1 ? "" : "s");
 }
 
-std::span<const Field> fields() { return all_fields; }
+std::span<const Field> fields() {
+  static const std::vector<Field> all = [] {
+    std::vector<Field> list(std::begin(before_settings), std::end(before_settings));
+    for (const trial::SettingField& field : trial::setting_fields())
+      if (std::string_view(field.key) != "batch") list.push_back(field_of(field));
+    list.insert(list.end(), std::begin(after_settings), std::end(after_settings));
+    return list;
+  }();
+  return all;
+}
 
 std::string short_reason(const std::string& note) { return note.substr(0, note.find("; ")); }
 

@@ -1,16 +1,15 @@
 #pragma once
-#include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
-#include <variant>
 
 #include "report/shown_study.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report {
 
-// monostate: unknown, which is null in JSON, empty in CSV and a dash in a table.
-using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string>;
+using trial::Value;  // unknown is null in JSON, empty in CSV and a dash in a table
 
 nlohmann::ordered_json json(const Value& value);
 
@@ -18,13 +17,13 @@ enum class Show { never, always, when_it_varies, when_known };
 
 // One field of a trial, declared once for every output format.
 struct Field {
-  const char* json;  // its place in a trial's object, as a JSON pointer
-  const char* csv;   // its column, the unit in the name
-  Value (*value)(const Row&);
+  std::string json;  // its place in a trial's object, as a JSON pointer
+  std::string csv;   // its column, the unit in the name
+  std::function<Value(const Row&)> value;
   Show show = Show::never;  // in tables for users
   const char* title = "";
   bool left = false;
-  std::string (*words)(const Row&) = nullptr;
+  std::function<std::string(const Row&)> words{};
 };
 std::span<const Field> fields();
 // Its steps, and how often they were timed if several at once: "2,840 in 142 log lines".

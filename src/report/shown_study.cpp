@@ -14,17 +14,16 @@ std::int64_t size_of(const trial::Trial& trial, const ShownStudy& study) {
 const advise::BatchRow* row_of(const trial::Trial& trial, const ShownStudy& study) {
   if (!study.recommendation()) return nullptr;
   const advise::Recommendation& made = *study.recommendation();
-  const trial::Setting &own = trial.setting, &chosen = made.setting;
-  const bool same_loader = own.configuration.workers == chosen.configuration.workers &&
-                           own.configuration.prefetch == chosen.configuration.prefetch;
+  const trial::Configuration &own = trial.setting.configuration,
+                             &chosen = made.setting.configuration;
+  const bool same_loader = own == own.with_loader_of(chosen);
   // Trials have the given learning rate, whatever the answer's is.
   const double given_rate =
-      made.learning_rate ? made.learning_rate->base.rate : chosen.learning_rate;
+      made.learning_rate ? made.learning_rate->base.rate : made.setting.learning_rate;
   // A loader that helped is recommended, but was tried at only one batch.
   const bool is_check = made.loader_check && check_helped(*made.loader_check);
-  if (same_loader == is_check || own.configuration.precision != chosen.configuration.precision ||
-      own.learning_rate != given_rate ||
-      own.configuration.power_limit_watts != chosen.configuration.power_limit_watts)
+  if (same_loader == is_check || !is_same_variant(own, chosen) ||
+      trial.setting.learning_rate != given_rate)
     return nullptr;
   const auto found = std::ranges::find(made.rows, size_of(trial, study), &advise::BatchRow::batch);
   return found == made.rows.end() ? nullptr : &*found;
@@ -42,10 +41,8 @@ std::vector<Row> rows(const ShownStudy& study) {
   }
   std::stable_sort(list.begin(), list.end(), [](const Row& a, const Row& b) {
     const trial::Setting &x = a.trial->setting, &y = b.trial->setting;
-    return std::tie(x.batch, x.accumulation, x.configuration.workers, x.configuration.precision,
-                    x.configuration.power_limit_watts) <
-           std::tie(y.batch, y.accumulation, y.configuration.workers, y.configuration.precision,
-                    y.configuration.power_limit_watts);
+    return std::tie(x.batch, x.accumulation, x.configuration.workers, x.configuration) <
+           std::tie(y.batch, y.accumulation, y.configuration.workers, y.configuration);
   });
   return list;
 }

@@ -1,20 +1,18 @@
 #include "report/speeds.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <utility>
 
 #include "search/evidence.h"
 #include "search/knee.h"
 #include "stats/quantile.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report {
 namespace {
 
-using Base =
-    std::tuple<std::string, std::string, std::int64_t, int, int, double, std::optional<double>>;
+using Base = std::pair<std::string, trial::Setting>;  // a device, and all but batch and seed
 using Groups = std::map<Base, std::vector<const trial::Trial*>>;
 
 bool has_given_batch(const ShownStudy& study) {
@@ -23,37 +21,23 @@ bool has_given_batch(const ShownStudy& study) {
 
 // With a given batch the accumulation varies.
 Base base_of(const trial::Trial& t, bool given_batch) {
-  const trial::Setting& s = t.setting;
-  return {t.device,
-          s.configuration.precision,
-          given_batch ? 1 : s.accumulation,
-          s.configuration.workers,
-          s.configuration.prefetch,
-          s.learning_rate,
-          s.configuration.power_limit_watts};
+  trial::Setting setting = t.setting;
+  setting.batch = 1, setting.seed = 0;
+  if (given_batch) setting.accumulation = 1;
+  return {t.device, setting};
 }
 
 // The parts that differ between the curves.
 std::string name_of(const Base& base, const Groups& all) {
   std::string name;
-  const auto differs = [&]<std::size_t part>() {
-    return std::ranges::any_of(all, [&](const auto& entry) {
-      return std::get<part>(entry.first) != std::get<part>(base);
-    });
+  const auto add = [&](const auto& part, const std::string& words) {
+    if (std::ranges::any_of(all, [&](const auto& e) { return part(e.first) != part(base); }))
+      name += (name.empty() ? "" : ", ") + words;
   };
-  const auto add = [&](bool differing, const std::string& words) {
-    if (differing) name += (name.empty() ? "" : ", ") + words;
-  };
-  const int workers = std::get<3>(base);
-  add(differs.template operator()<0>(), std::get<0>(base));
-  add(differs.template operator()<1>(), std::get<1>(base));
-  add(differs.template operator()<2>(), fmt::format("accumulation {}", std::get<2>(base)));
-  add(differs.template operator()<3>(),
-      fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"));
-  add(differs.template operator()<4>(), fmt::format("prefetch {}", std::get<4>(base)));
-  add(differs.template operator()<5>(), fmt::format("learning rate {:g}", std::get<5>(base)));
-  add(differs.template operator()<6>(),
-      std::get<6>(base) ? fmt::format("{:.0f} W", *std::get<6>(base)) : "its own power limit");
+  add([](const Base& each) { return each.first; }, base.first);
+  for (const trial::SettingField& field : trial::setting_fields())
+    add([&](const Base& each) { return field.of(each.second); },
+        field.phrase(field.of(base.second)));
   return name;
 }
 

@@ -46,7 +46,7 @@ bool add_blocks(const trial::Trial& trial, Readings& readings) {
         std::log(step.seconds / static_cast<double>(step.samples) * static_cast<double>(batch));
     any = true;
   }
-  if (any) readings.rounds_on_cpu |= trial.device == "cpu";
+  if (any) readings.rounds_on_cpu |= !trial::on_gpu(trial.device);
   return any;
 }
 
@@ -118,7 +118,7 @@ Run run_of(const trial::Trial& trial) {
   const core::Interval& speed = *trial.samples_per_second;
   const double half = std::log(speed.high / speed.low) / 2;  // not finite if unknown
   const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
-  const bool uses_gpu = trial.device.starts_with("cuda") || !trial.gpus.empty();
+  const bool uses_gpu = trial::on_gpu(trial.device) || !trial.gpus.empty();
   const bool on_gpu = uses_gpu && deviation <= gpu_step_deviation;
   // Steps that repeat on a GPU do not wait for a CPU, however busy it is.
   const bool contended =

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "trial/setting_fields.h"
 #include "trial/trial.h"
 
 namespace sweetspot::store {
@@ -14,14 +15,8 @@ template <class T, class Of>
 concept Some = std::same_as<std::remove_const_t<T>, Of>;
 
 void each_field(Some<trial::Setting> auto& setting, auto&& visit) {
-  visit("batch", setting.batch);
-  visit("accumulation", setting.accumulation);
-  visit("precision", setting.configuration.precision);
-  visit("workers", setting.configuration.workers);
-  visit("prefetch", setting.configuration.prefetch);
-  visit("learning_rate", setting.learning_rate);
-  visit("seed", setting.seed);
-  visit("power_limit_watts", setting.configuration.power_limit_watts);
+  for (const trial::SettingField& field : trial::setting_fields())
+    field.in(setting, [&](auto& its) { visit(field.key, its); });
 }
 
 // Numbers that are stored as a list: phases in the order of trial::Phase, memory in that of
@@ -104,7 +99,7 @@ void each_field(Some<trial::Trial> auto& trial, auto&& visit) {
   visit("memory_margin_bytes", trial.memory_margin);
   visit("inputs_vary", trial.inputs_vary);
   visit("memory_source", trial.memory_source);
-  visit("step_source", trial.step_source);
+  visit("step_source", trial.step_source.text);
   visit("start_up_seconds", trial.start_up_seconds);
   visit("cpu_seconds", trial.cpu_seconds);
   visit("phase_seconds", trial.phases);

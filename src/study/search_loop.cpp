@@ -28,13 +28,11 @@ constexpr auto seldom = rounds_before_a_change / static_cast<std::int32_t>(least
 // has risen.
 constexpr double most_reading_seconds = 8 * device_reading_seconds + energy::power_rise_seconds;
 
-bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
-
 measure::RoundsOptions options_for(const Loop& loop, const workload::Workload& workload,
                                    std::optional<core::Bytes> memory) {
   measure::RoundsOptions options;
   options.memory = memory;
-  options.renews = !on_gpu(workload);
+  options.renews = !trial::on_gpu(workload.device());
   for (const trial::Trial& trial : loop.trials())
     for (const trial::Step& step : trial.raw)
       options.first_round = std::max(options.first_round, step.round + 1);
@@ -108,7 +106,7 @@ class SearchInPlace {
         objective_(axis.limits().objective),
         sessions_(loop, workload, axis.axis().base, axis.limits().memory.limit),
         rounds_(sessions_.rounds()),
-        limit_seconds_(limit_seconds(on_gpu(workload))) {
+        limit_seconds_(limit_seconds(trial::on_gpu(workload.device()))) {
     for (const trial::Trial& trial : axis.trials()) {
       if (!trial.raw.empty()) limit_seconds_ -= trial.seconds, resumed_ = true;
       if (trial::joules_per_sample(trial)) read_.insert(trial.setting.batch);

@@ -34,7 +34,7 @@ class ThisMachine final : public Machine {
     return speed_probe_->take();
   }
   std::unique_ptr<Meter> meter(const std::string& device) override {
-    if (device == "cpu") return make_cpu_meter();
+    if (!trial::on_gpu(device)) return make_cpu_meter();
     if (!gpus_) gpus_ = probe::gpu::find();
     const probe::gpu::Gpu* gpu = probe::gpu::at_bus(*gpus_, bus_of(device));
     return gpu ? make_gpu_meter(*gpu, is_own) : nullptr;

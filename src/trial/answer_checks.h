@@ -11,10 +11,10 @@ namespace sweetspot::trial {
 // up to about this batch a sample is worth as much as in a small one. Each is nullopt if |G|² was
 // indistinguishable from 0.
 struct GradientNoise {
-  std::optional<core::Interval> start;           // of fresh weights
-  std::optional<core::Interval> later;           // after a short training
-  double epochs = 0;                             // of that training
-  std::optional<std::int64_t> diverged_at_step;  // its loss became NaN or infinite
+  std::optional<core::Interval> start;             // of fresh weights
+  std::optional<core::Interval> later;             // after a short training
+  double epochs = 0;                               // of that training
+  std::optional<std::int64_t> diverged_at_step{};  // its loss became NaN or infinite
   bool operator==(const GradientNoise&) const = default;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,8 +15,19 @@ struct Configuration {
   int prefetch = 2;
   std::optional<double> power_limit_watts{};  // of each GPU; nullopt: unchanged
 
-  bool operator==(const Configuration&) const = default;
+  // With another's loader, which a search settles for each of its curves.
+  Configuration with_loader_of(const Configuration& other) const {
+    Configuration same = *this;
+    same.workers = other.workers, same.prefetch = other.prefetch;
+    return same;
+  }
+  auto operator<=>(const Configuration&) const = default;
 };
+
+// Whether they are one curve of a search, whatever their loaders.
+inline bool is_same_variant(const Configuration& one, const Configuration& other) {
+  return one.with_loader_of(other) == other;
+}
 
 // One point to try.
 struct Setting {
@@ -26,7 +38,7 @@ struct Setting {
   Configuration configuration{};
 
   std::int64_t micro_batch() const { return batch / accumulation; }
-  bool operator==(const Setting&) const = default;
+  auto operator<=>(const Setting&) const = default;
 };
 
 // What a change of setting costs. May get worse while a workload is measured.

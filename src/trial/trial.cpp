@@ -30,6 +30,19 @@ std::optional<StopReason> stop_reason_named(std::string_view text) {
   return named<StopReason>(stop_reasons, text);
 }
 
+StepsFrom StepsFrom::client(const std::string& name) {
+  return name.empty() ? "client" : "client (" + name + ")";
+}
+
+// What follows "client" is its own name, whatever that contains.
+StepsFrom::Kind StepsFrom::kind() const {
+  if (text.empty()) return Kind::engine;
+  if (text == "callback") return Kind::callback;
+  if (text.starts_with("client")) return Kind::client;
+  if (text.starts_with("log lines") || text == "--steps-regex") return Kind::log_lines;
+  return text == "whole runs" ? Kind::whole_runs : Kind::bar;
+}
+
 bool is_block(const Step& step) {
   return step.round > 0 && !step.warm_up && step.seconds > 0 && step.samples > 0;
 }
@@ -63,6 +76,8 @@ std::string device_of(const std::vector<GpuUse>& gpus) {
     device += device.empty() ? gpu.device : "," + gpu.device.substr(gpu.device.find(':') + 1);
   return device;
 }
+
+bool on_gpu(std::string_view device) { return device.starts_with("cuda"); }
 
 std::string full_name(const GpuUse& gpu) {
   return gpu.name.empty() ? gpu.device : gpu.device + " (" + gpu.name + ")";

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.h"
@@ -121,6 +122,20 @@ struct Evaluation {
   bool operator==(const Evaluation&) const = default;
 };
 
+// Where steps were counted, by its text as stored and shown: "tqdm bar", "client (python)"; empty
+// for our own engine.
+struct StepsFrom {
+  enum class Kind { engine, callback, client, bar, log_lines, whole_runs };
+  std::string text;
+
+  StepsFrom() = default;
+  StepsFrom(const char* its_text) : text(its_text) {}
+  StepsFrom(std::string its_text) : text(std::move(its_text)) {}
+  static StepsFrom client(const std::string& name);  // which may be empty
+  Kind kind() const;
+  bool operator==(const StepsFrom&) const = default;
+};
+
 // What a session reports at its end besides its steps; for the most part, a program's.
 struct SessionReport {
   // What a program shows of its batch: the final count of its steps (of an epoch or of the run),
@@ -137,7 +152,7 @@ struct SessionReport {
   // What it may take beyond its peak an hour later: observed growth and spread, fragmentation.
   std::optional<core::Bytes> memory_margin;
   std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
-  std::string step_source;    // "tqdm bar", "client"; empty: our own engine
+  StepsFrom step_source;
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
   std::optional<double> cpu_seconds;       // of the whole trial, all its processes
   std::vector<GpuUse> gpus;                // of a program; empty if it used none
@@ -200,6 +215,8 @@ const GpuUse* fullest(const std::vector<GpuUse>& gpus);
 
 // "cuda:0,1": the device of a trial on these GPUs. Empty for none.
 std::string device_of(const std::vector<GpuUse>& gpus);
+
+bool on_gpu(std::string_view device);
 
 // "cuda:0 (NVIDIA H200)".
 std::string full_name(const GpuUse& gpu);

@@ -38,7 +38,8 @@ std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload
   workload::NativeProbes* probes = workload.probes();
   if (!probes || !loop.may_go_on()) return std::nullopt;
   constexpr double share_of_time = 0.1;  // of the rounds', in addition
-  const core::Seconds time(share_of_time * experiment::limit_seconds(workload.device() != "cpu"));
+  const core::Seconds time(share_of_time *
+                           experiment::limit_seconds(trial::on_gpu(workload.device())));
   trial::Setting setting = made.setting;
   setting.batch =
       std::min({base.batch, made.setting.batch, workload.about().samples.value_or(base.batch)});

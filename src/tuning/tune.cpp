@@ -140,8 +140,9 @@ class Tuning {
   search::Limits limits_of_search() {
     search::Limits limits = limits_on(now());
     Searched& first = searched_.front();
-    if (now_ == 0 || limits.objective != search::Objective::energy ||
-        first.state.axis().base.configuration.precision != axis().base.configuration.precision)
+    trial::Setting same = first.state.axis().base;
+    same.configuration.power_limit_watts = axis().base.configuration.power_limit_watts;
+    if (now_ == 0 || limits.objective != search::Objective::energy || !is_of(same, axis()))
       return limits;
     first.state.set_limits(limits_on(first));
     const auto& known = first.state.plan().decision;
@@ -312,8 +313,7 @@ class Tuning {
   }
 
   static bool is_of(const trial::Setting& setting, const Axis& axis) {
-    return setting.configuration.precision == axis.base.configuration.precision &&
-           setting.configuration.power_limit_watts == axis.base.configuration.power_limit_watts;
+    return is_same_variant(setting.configuration, axis.base.configuration);
   }
 
   std::size_t place_of(const trial::Setting& setting) const {

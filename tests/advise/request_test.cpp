@@ -17,8 +17,8 @@ Request made_request() {
   request.limits.memory.limit = core::GiB;
   request.gpu_memory_limit = 2 * core::GiB;
   request.memory_share = 0.9;
-  request.precisions = {"fp32", "bf16"};
-  request.power_limits = {500, 300};
+  request.tried["precision"] = {"fp32", "bf16"};
+  request.tried["power_limit_watts"] = {500.0, 300.0};
   request.towards = Request::Towards{{trial::Target::Metric::loss, 0.1}, true, 20, 100, {}};
   request.program_major = "0";
   request.machine = {"a CPU", 16};

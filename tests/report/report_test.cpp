@@ -78,6 +78,15 @@ TEST(Fields, AreDeclaredOnceEach) {
   }
 }
 
+TEST(Fields, StepsOfAClientAreReportsWhateverItsName) {
+  trial::Trial t;
+  t.steps = 2840, t.timings = 142;
+  t.step_source = "client (crossbar)";
+  EXPECT_EQ(counted_words(t), "2,840 in 142 reports");
+  t.step_source = "tqdm bar";
+  EXPECT_EQ(counted_words(t), "2,840 in 142 bar updates");
+}
+
 TEST(TrialTable, HasARowForEachTrialByBatch) {
   EXPECT_THAT(column_of(table(swept())), ElementsAre("1", "128", "1,024"));
   EXPECT_EQ(column_of(table(swept()), 1).front(), "476 ±1.0%");

@@ -189,10 +189,11 @@ TEST(Screen, OfPowerLimitsIsATableOfBatchesAndLimits) {
   made.joules_per_sample = 0.0214, made.best_joules_per_sample = 0.0261;
   for (advise::BatchRow& row : made.rows) row.joules_per_sample = {0.0214, 0.021, 0.022};
   made.variants.resize(2);
-  made.variants[0].power_limit_watts = 700, made.variants[0].rows = {made.rows[1], made.rows[3]};
+  made.variants[0].configuration.power_limit_watts = 700,
+  made.variants[0].rows = {made.rows[1], made.rows[3]};
   made.variants[0].rows[1].joules_per_sample = {0.0261, 0.026, 0.027};
-  made.variants[1].power_limit_watts = 500, made.variants[1].rows = made.rows;
-  for (advise::Variant& each : made.variants) each.precision = made.setting.configuration.precision;
+  made.variants[1].configuration.power_limit_watts = 500, made.variants[1].rows = made.rows;
+
   ScreenOptions options;
   options.width = 100;
   EXPECT_WORDS(screen(answer, options));

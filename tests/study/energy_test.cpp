@@ -186,7 +186,7 @@ TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
     EXPECT_TRUE(trial.setting.configuration.power_limit_watts.has_value());
   const advise::Fastest best = fastest(made);
   ASSERT_TRUE(best.variant);
-  EXPECT_EQ(best.variant->power_limit_watts, 700);
+  EXPECT_EQ(best.variant->configuration.power_limit_watts, 700);
   EXPECT_EQ(tests::stored<advise::Recommendation>(kept), made);
 }
 

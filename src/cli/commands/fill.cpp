@@ -9,6 +9,7 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "report/formats.h"
+#include "trial/setting_fields.h"
 #include "workload/command/config_files.h"
 #include "workload/command/template.h"
 
@@ -35,10 +36,10 @@ int fill(const FillFlags& flags, Output& output) {
   options.templates = {one};
   for (const std::string& edit : flags.edits) options.edits.push_back(command::parse_edit(edit));
   const command::Placeholders has = command::used(options);
-  if ((has.batch || has.micro_batch) && !flags.batch)
+  if ((has.contains("{batch}") || has.contains("{micro_batch}")) && !flags.batch)
     throw core::InputError(
         fmt::format("{} needs a batch; say which, as in --batch 64", core::printable(flags.file)));
-  if (options.edits.empty() && has == command::Placeholders{})
+  if (options.edits.empty() && has.empty())
     throw core::InputError(
         fmt::format("{} has no placeholder to fill; name a key, as in --set train.batch_size=64",
                     core::printable(flags.file)));
@@ -80,10 +81,16 @@ void add_fill(CLI::App& app, Action& chosen) {
             });
   whole_flag(*sub, "--accumulation", flags->setting.accumulation, {1, most_batch},
              "for {accumulation}");
-  whole_flag(*sub, "--workers", flags->setting.configuration.workers, {0, 1 << 20},
-             "for {workers}");
-  sub->add_option("--precision", flags->setting.configuration.precision, "for {precision}")
-      ->type_name("NAME");
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (field.is_of_configuration() && field.placeholder)
+      field.in(flags->setting, [&](auto& its) {
+        const std::string flag = fmt::format("--{}", field.placeholder);
+        const std::string help = fmt::format("for {{{}}}", field.placeholder);
+        if constexpr (std::is_same_v<decltype(its), int&>)
+          whole_flag(*sub, flag, its, {0, 1 << 20}, help);
+        else
+          sub->add_option(flag, its, help)->type_name("NAME");
+      });
   text_flag(*sub, "--lr", "X", "for {lr}", [flags](const std::string& text) {
     flags->setting.learning_rate = core::parse_real(text, "--lr", {0, false}, {1e9});
   });

@@ -30,7 +30,7 @@ constexpr std::size_t most_points = 10'000;
 
 struct SweepFlags {
   StudyFlags study;
-  std::string batches = "16..4096*2", accumulations = "1", workers, precisions, epochs;
+  std::string batches = "16..4096*2", accumulations = "1", workers, epochs;
   int repeat = 1, seeds = 1;
   bool force = false, shared = false, sharpness = false;
   store::QueueTerms queue;
@@ -40,18 +40,19 @@ struct SweepFlags {
 };
 
 // As parse_range, but 0 is also a number of workers.
-std::vector<std::int64_t> parse_workers(const std::string& text) {
-  std::vector<std::int64_t> values;
+std::vector<trial::Value> parse_workers(const std::string& text) {
+  std::vector<trial::Value> values;
   std::string rest;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     if (part == "0")
-      values = {0};
+      values = {std::int64_t{0}};
     else
       rest += (rest.empty() ? "" : ",") + part;
   }
   if (values.empty() || !rest.empty())
-    for (const std::int64_t value : core::parse_range(rest, "--workers")) values.push_back(value);
+    for (const std::int64_t value : core::parse_range(rest, "--workers"))
+      values.emplace_back(value);
   return values;
 }
 
@@ -74,34 +75,27 @@ advise::Request request_of(const SweepFlags& flags, const StudyWorkload& opened)
           "all together",
           batch, gpus));
   request.accumulations = core::parse_range(flags.accumulations, "--accumulation");
-  request.workers = flags.workers.empty()
-                        ? std::vector<std::int64_t>{opened.base.configuration.workers}
-                        : parse_workers(flags.workers);
+  request.tried = checked_tried(flags.study, opened);
+  request.tried["workers"] = parse_workers(
+      flags.workers.empty() ? std::to_string(opened.base.configuration.workers) : flags.workers);
   if (flags.trains()) request.epochs = epochs_of(flags).back();
   request.sharpness = flags.sharpness;
-  request.precisions = parse_precisions(flags.precisions, flags.study, opened);
-  request.power_limits = flags.study.power_limits;
   request.repeat = flags.repeat;
   return request;
 }
 
 std::vector<trial::Setting> grid(const advise::Request& request, const trial::Setting& setting) {
-  const std::vector<trial::Setting> variants =
-      variants_of(setting, request.precisions, request.power_limits);
-  if (request.batches.size() * request.accumulations.size() * request.workers.size() *
-          variants.size() >
-      most_points)
+  const std::vector<trial::Setting> variants = trial::variants_of(setting, request.tried);
+  if (request.batches.size() * request.accumulations.size() * variants.size() > most_points)
     throw core::InputError(
         fmt::format("the grid has more than {} points; take larger steps", most_points));
   std::vector<trial::Setting> points;
   for (trial::Setting each : variants)
-    for (const std::int64_t workers : request.workers)
-      for (const std::int64_t accumulation : request.accumulations)
-        for (const std::int64_t batch : request.batches) {
-          each.batch = batch, each.accumulation = accumulation;
-          each.configuration.workers = static_cast<int>(workers);
-          points.push_back(each);
-        }
+    for (const std::int64_t accumulation : request.accumulations)
+      for (const std::int64_t batch : request.batches) {
+        each.batch = batch, each.accumulation = accumulation;
+        points.push_back(each);
+      }
   return points;
 }
 
@@ -132,7 +126,7 @@ sweep::SweepOptions options_of(const SweepFlags& flags, const advise::Request& r
       options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
   if (!flags.force) options.limits = advise::limits_of(request, opened.facts);
   options.loop.measure = opened.measure;
-  options.loop.measure.reads_energy = !flags.study.power_limits.empty();
+  options.loop.measure.reads_energy = flags.study.tried.contains(power_limits_key);
   // The trials of a point are averaged: together they reach the requested precision.
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
@@ -244,10 +238,7 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   text_flag(*command, "--precision", "NAMES",
             "auto (the fastest whose loss agrees with fp32's), or some of fp32, tf32, bf16, "
             "fp16, such as fp32,bf16",
-            [flags](const std::string& text) {
-              flags->precisions = text;
-              flags->study.native.precision = text.substr(0, text.find(','));
-            })
+            [flags](const std::string& text) { read_precisions(text, flags->study); })
       ->default_str(flags->study.native.precision);
   command->add_flag("--force", flags->force,
                     "also launch what is predicted not to fit into memory");

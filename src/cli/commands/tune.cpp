@@ -76,7 +76,7 @@ void check_energy(const StudyWorkload& opened, bool of_program, const TargetFlag
   const std::string way_out =
       towards.target ? fmt::format("--for {} counts seconds instead", metric) : "leave it out";
   throw core::InputError(
-      device == "cpu"
+      !trial::on_gpu(device)
           ? fmt::format("{}: this machine does not report its energy (there is no GPU that does, "
                         "and /sys/class/powercap has no CPU package that this user may read); {}",
                         goal, way_out)
@@ -90,8 +90,8 @@ advise::Request request_of(const TuneFlags& flags, const StudyWorkload& opened,
   request.limits = limits_of(flags, opened);
   request.limits.memory = memory;
   request.repeat = request.limits.passes.value_or(usual_runs);
-  request.precisions = parse_precisions(flags.precisions, flags.study, opened);
-  request.power_limits = limited.watts;
+  request.tried = checked_tried(flags.study, opened);
+  if (!limited.guard) request.tried.erase(power_limits_key);
   return request;
 }
 
@@ -153,7 +153,7 @@ tuning::TuneOptions options_of(const TuneFlags& flags, const StudyWorkload& open
   tuning::TuneOptions options;
   options.limits = advise::limits_of(request, opened.facts);
   options.base = opened.base;
-  options.variants = variants_of(opened.base, request.precisions, request.power_limits);
+  options.variants = trial::variants_of(opened.base, request.tried);
   options.facts = facts_of(flags, opened, limited);
   options.operations_roofline = opened.operations_roofline;
   options.most_workers = opened.most_workers;
@@ -262,7 +262,7 @@ void check_ranks(const TuneFlags& flags) {
   refuse(flags.target.target.has_value(), "the target of --for");
   refuse(flags.cluster.given(), "--cluster");
   refuse(flags.study.workload != "native", "--workload");
-  refuse(!flags.precisions.empty(), "--precisions");
+  refuse(flags.study.tried.contains("precision"), "--precisions");
   refuse(!flags.plan.ranks.empty(), "--plan-ranks, which predicts from one alone");
   check_global_batch(flags);
   check_objective(flags);

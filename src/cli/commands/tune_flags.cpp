@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/flags/flags.h"
+#include "cli/variants.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "workload/command/template.h"
@@ -33,7 +34,7 @@ void check_objective(const TuneFlags& flags) {
   if (flags.slower_at_most)
     throw core::InputError(
         "--slower-at-most says what saving energy may cost; add --for energy, or use --tolerance");
-  if (!flags.study.power_limits.empty())
+  if (flags.study.tried.contains(power_limits_key))
     throw core::InputError("less power is never faster; add --for energy to --power-limits");
 }
 
@@ -47,7 +48,8 @@ void check_global_batch(const TuneFlags& flags) {
     throw core::InputError(
         "--global-batch chooses the accumulation itself; leave out --accumulation");
   const auto found = workload::command::used(flags.study.command.options);
-  if (flags.study.command.given() && !(found.accumulation && found.micro_batch) &&
+  if (flags.study.command.given() &&
+      !(found.contains("{accumulation}") && found.contains("{micro_batch}")) &&
       !flags.study.command.options.batch_from_environment)
     throw core::InputError(
         "--global-batch needs {micro_batch} and {accumulation} in the program's arguments, "
@@ -105,10 +107,7 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
   text_flag(command, "--precisions", "NAMES",
             "search each of these, and compare: for native models on a GPU, or for a program with "
             "{precision}, such as fp32,bf16",
-            [flags](const std::string& text) {
-              flags->precisions = text;
-              flags->study.native.precision = text.substr(0, text.find(','));
-            });
+            [flags](const std::string& text) { read_precisions(text, flags->study); });
   text_flag(command, "--min", "N", "the smallest batch to try", [flags](const std::string& text) {
     flags->min = core::parse_whole(text, "--min", 1, most_batch);
     flags->critical.least = flags->min;

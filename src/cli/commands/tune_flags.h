@@ -22,7 +22,6 @@ struct TuneFlags {
   std::optional<std::int64_t> max, global_batch, repeat;
   std::optional<tuning::Confirm> confirm;
   std::optional<double> slower_at_most;
-  std::string precisions;
   const CLI::Option* tolerance = nullptr;
   bool no_report = false;
   LearningRateFlags learning_rate;

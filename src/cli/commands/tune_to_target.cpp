@@ -67,7 +67,7 @@ learning::TargetOptions options_of(const Tuned& tuned, const StudyWorkload& open
   options.base_batch = flags.base_batch;
   options.rule = flags.rule;
   options.sets_learning_rate =
-      !study.command.given() || workload::command::used(study.command.options).lr;
+      !study.command.given() || workload::command::used(study.command.options).contains("{lr}");
   options.adaptive_optimizer = is_adaptive(study.native.options.optimizer.kind);
   options.candidates =
       search::speeds_at(study::Axis{fastest.setting, {}}.on(tuned.speeds.trials),

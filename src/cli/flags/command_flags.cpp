@@ -199,13 +199,13 @@ void push_fill(report::Command& line, const command::Options& o, const command::
   }
   if (edits.empty()) {
     const command::Placeholders has = command::used({one.text});
-    if (has.batch || has.micro_batch) line.push_back({{"--batch", "{batch}"}});
-    if (has.accumulation || has.micro_batch)
+    const bool has_micro_batch = has.contains("{micro_batch}");
+    if (has.contains("{batch}") || has_micro_batch) line.push_back({{"--batch", "{batch}"}});
+    if (has.contains("{accumulation}") || has_micro_batch)
       line.push_back({{"--accumulation", "{accumulation}"}, {"--accumulation", "1"}});
-    if (has.workers) line.push_back({{"--workers", "{workers}"}});
-    if (has.precision) line.push_back({{"--precision", "{precision}"}});
-    if (has.lr) line.push_back({{"--lr", "{lr}"}});
-    if (has.seed) line.push_back({{"--seed", "{seed}"}});
+    for (const std::string& each : has)
+      if (each != "{batch}" && each != "{micro_batch}" && each != "{accumulation}")
+        line.push_back({{"--" + each.substr(1, each.size() - 2), each}});
   }
   const fs::path copy = copy_path(o, one);
   if (copy.lexically_normal() == one.file.lexically_normal())
@@ -241,8 +241,8 @@ report::Command program_command(const CommandFlags& flags) {
     then(line);
   }
   // A hook without a placeholder is omitted: its effect is there by now.
-  if (o.prepare && (command::used({*o.prepare}) != command::Placeholders{} ||
-                    with_configs(*o.prepare) != *o.prepare)) {
+  if (o.prepare &&
+      (!command::used({*o.prepare}).empty() || with_configs(*o.prepare) != *o.prepare)) {
     line.push_back({{"sh", "-c"}});
     line.push_back({clean({with_configs(*o.prepare)})});
     then(line);

@@ -54,7 +54,10 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
   text_flag(app, "--power-limits", "WATTS",
             "GPU power limits to try, such as 300W,500W,700W; set for the trials and restored "
             "afterwards (needs root)",
-            [&flags](const std::string& text) { flags.power_limits = parse_power_limits(text); });
+            [&flags](const std::string& text) {
+              const std::vector<double> watts = parse_power_limits(text);
+              flags.tried[power_limits_key] = {watts.begin(), watts.end()};
+            });
   text_flag(app, "--name", "NAME",
             "name the study: another name starts a separate study, and report and studies accept "
             "names in place of numbers",

@@ -6,6 +6,7 @@
 #include "cli/flags/command_flags.h"
 #include "cli/flags/native_flags.h"
 #include "core/units.h"
+#include "trial/setting_fields.h"
 
 namespace CLI {
 class App;
@@ -14,6 +15,8 @@ class App;
 namespace sweetspot::cli {
 
 class Output;
+
+constexpr const char* power_limits_key = "power_limit_watts";  // of the values to try
 
 // --memory-limit: for the host, for each GPU, or for the device that the workload computes on.
 struct MemoryLimits {
@@ -32,7 +35,7 @@ struct StudyFlags {
   double tolerance = 0.05;
   double precision = 0.02;
   std::optional<core::Seconds> budget;
-  std::vector<double> power_limits;  // in watts, descending; empty: unchanged
+  trial::Tried tried;  // power limits descending
   bool fresh = false, verbose = false, plot = false;
   std::string name;  // of the study
   std::optional<std::string> db;

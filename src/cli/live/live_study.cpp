@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "report/fields.h"
 #include "report/table.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -22,15 +23,13 @@ std::string first_line(const std::string& note) {
 }
 
 std::string setting_words(const trial::Setting& s) {
-  return fmt::format(
-      "batch {}{}{}{}", core::format_count(static_cast<double>(s.batch)),
-      s.accumulation > 1 ? fmt::format(" as {} × {}", s.accumulation, s.micro_batch()) : "",
-      s.configuration.precision == trial::Setting().configuration.precision
-          ? ""
-          : " in " + core::printable(s.configuration.precision),
-      s.configuration.power_limit_watts
-          ? fmt::format(" at {:g} W", *s.configuration.power_limit_watts)
-          : "");
+  std::string text = fmt::format("batch {}", core::format_count(static_cast<double>(s.batch)));
+  if (s.accumulation > 1) text += fmt::format(" as {} × {}", s.accumulation, s.micro_batch());
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (const trial::Value value = field.of(s);
+        field.preposition && value != field.of(trial::Setting{}))
+      text += fmt::format(" {} {}", field.preposition, field.phrase(value));
+  return text;
 }
 
 std::string_view ending_words(trial::StopReason reason) {

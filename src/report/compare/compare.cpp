@@ -166,23 +166,23 @@ bool is_told_already(const std::string& path) {
 }  // namespace
 
 std::vector<Difference> differences(const trial::Study& a, const trial::Study& b) {
+  using trial::Trial;
   std::vector<Difference> found;
   const auto add = [&](const std::string& what, const std::string& of_a, const std::string& of_b) {
     if (of_a != of_b) found.push_back({what, of_a, of_b});
   };
-  const auto add_setting = [&](const std::string& what, const auto& value) {
-    add(what, values(a, value), values(b, value));
+  const auto add_setting = [&](const trial::SettingField& field) {
+    const auto value = [&](const Trial& t) { return trial::plain(field.of(t.setting)); };
+    add(field.key, values(a, value), values(b, value));
   };
-  using trial::Trial;
   add("workload", a.study_key.workload, b.study_key.workload);
   add("machine", a.environment.machine, b.environment.machine);
   add("program", a.environment.program, b.environment.program);
-  add_setting("device", [](const Trial& t) { return t.device; });
-  add_setting("precision", [](const Trial& t) { return t.setting.configuration.precision; });
-  add_setting("accumulation",
-              [](const Trial& t) { return std::to_string(t.setting.accumulation); });
-  add_setting("workers",
-              [](const Trial& t) { return std::to_string(t.setting.configuration.workers); });
+  const auto device = [](const Trial& t) { return t.device; };
+  add("device", values(a, device), values(b, device));
+  add_setting(trial::setting_field("accumulation"));
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (field.is_of_configuration() && field.placeholder) add_setting(field);
   std::map<std::string, std::string> of_a = parts(a.study_key.json), of_b = parts(b.study_key.json);
   std::set<std::string> paths;
   for (const auto* side : {&of_a, &of_b})

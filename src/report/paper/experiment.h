@@ -16,7 +16,7 @@ struct Device {
   std::string study;     // its number in the store
   std::vector<trial::Trial> trials;
 
-  bool is_gpu() const { return name != "cpu"; }
+  bool is_gpu() const { return trial::on_gpu(name); }
 };
 
 // The paper's experiment as it went here.

@@ -74,9 +74,8 @@ std::vector<AnswerLine> lines_by_variant(const advise::Recommendation& made) {
       line.size = row.batch;
       line.batch = core::format_count(static_cast<double>(row.batch));
       line.cells.resize(made.variants.size(), {std::string(unknown)});
-      const bool is_chosen =
-          row.batch == made.batch && variant.precision == made.setting.configuration.precision &&
-          variant.power_limit_watts == made.setting.configuration.power_limit_watts;
+      const bool is_chosen = row.batch == made.batch &&
+                             is_same_variant(variant.configuration, made.setting.configuration);
       line.cells[i] = {(is_chosen ? "▸ " : "") + variant_cell(row, made)};
     }
   std::vector<AnswerLine> list;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "advise/figures.h"
@@ -10,6 +11,7 @@
 #include "report/epochs.h"
 #include "report/markup.h"
 #include "report/speeds.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report {
 namespace {
@@ -25,7 +27,10 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
     const std::string words = figure.of_answer ? figure.of_answer(made)
                               : row            ? figure.cell(*row, made).words
                                                : "";
-    if (!words.empty()) list.push_back({figure.page_title, words});
+    if (words.empty()) continue;
+    std::string title = figure.page_title;
+    title.front() = static_cast<char>(std::toupper(title.front()));
+    list.push_back({std::move(title), words});
   }
   return list;
 }

@@ -10,7 +10,7 @@ namespace sweetspot::workload::command {
 
 void ClientSteps::hear(const client::Message& message, double now) {
   if (const auto* hello = std::get_if<client::Hello>(&message))
-    name_ = hello->client.empty() ? "client" : fmt::format("client ({})", hello->client);
+    source_ = trial::StepsFrom::client(hello->client);
   if (const auto* begin = std::get_if<client::Begin>(&message)) {
     last_sign_at_ = now;
     if (accept(begin->at_seconds, now)) mark(begin->at_seconds);
@@ -63,12 +63,12 @@ void ClientSteps::add(const client::DeviceMemory& memory) {
 
 void ClientSteps::begin_setting(std::int64_t batch, double since) {
   ClientSteps next(batch, since, ranks_);
-  next.name_ = std::move(name_);
+  next.source_ = std::move(source_);
   *this = std::move(next);
 }
 
 void ClientSteps::tell(trial::SessionReport& report) const {
-  report.step_source = name_;
+  report.step_source = source_;
   report.steps_total = epoch_batches_;
   report.samples_per_step = stride_.of_most_steps();
 }

@@ -44,7 +44,7 @@ class ClientSteps final : public StepSource {
   int ranks_;
   double last_;  // of all lines
   double last_sign_at_;
-  std::string name_;
+  trial::StepsFrom source_;
   std::optional<double> mark_;  // where the next step starts; nullopt after a gap
   std::optional<double> first_mark_;
   std::int64_t dropped_ = 0, bad_ = 0, updates_ = 0;

@@ -21,7 +21,7 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
     launch.argv.back() = expand(command, given, configs);
     launch.environment = trial_environment(options, given, configs);
     trial->workspace.furnish(launch);
-  } else if (options.folder && used({options.folder->string()}) == Placeholders{}) {
+  } else if (options.folder && used({options.folder->string()}).empty()) {
     launch.folder = options.folder;
   }
   using Clock = Until::Clock;

@@ -24,7 +24,7 @@ namespace {
 
 bool has_batch(const std::string& text) {
   const Placeholders found = used({text});
-  return found.batch || found.micro_batch;
+  return found.contains("{batch}") || found.contains("{micro_batch}");
 }
 
 // Whether a shell's line reads the variable from the environment itself.
@@ -192,7 +192,7 @@ void check_hooks(const Options& options) {
   const std::pair<const char*, const std::optional<std::string>*> once[] = {
       {"--setup", &options.setup}, {"--cleanup", &options.cleanup}};
   for (const auto& [flag, hook] : once)
-    if (*hook && used({**hook}) != Placeholders{})
+    if (*hook && !used({**hook}).empty())
       throw core::InputError(fmt::format(
           "{} is run once, for no batch in particular; put what has a placeholder into {}", flag,
           hook == &options.setup ? "--prepare" : "--conclude"));

@@ -3,42 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/placeholders.h"
+#include "trial/setting_fields.h"
 #include "workload/command/config_files.h"
 #include "workload/command/gpu/watch.h"
 #include "workload/command/options.h"
 
 namespace sweetspot::workload::command {
 namespace {
-
-struct Field {
-  const char *placeholder, *variable;
-  bool Placeholders::*used;
-  std::string (*value)(const trial::Setting&);
-};
-
-constexpr std::array<Field, 7> fields{{
-    {"{batch}", "SWEETSPOT_BATCH", &Placeholders::batch,
-     [](const trial::Setting& s) { return std::to_string(s.batch); }},
-    {"{micro_batch}", "SWEETSPOT_MICRO_BATCH", &Placeholders::micro_batch,
-     [](const trial::Setting& s) { return std::to_string(s.micro_batch()); }},
-    {"{accumulation}", "SWEETSPOT_ACCUMULATION", &Placeholders::accumulation,
-     [](const trial::Setting& s) { return std::to_string(s.accumulation); }},
-    {"{precision}", "SWEETSPOT_PRECISION", &Placeholders::precision,
-     [](const trial::Setting& s) { return s.configuration.precision; }},
-    {"{workers}", "SWEETSPOT_WORKERS", &Placeholders::workers,
-     [](const trial::Setting& s) { return std::to_string(s.configuration.workers); }},
-    {"{lr}", "SWEETSPOT_LR", &Placeholders::lr,
-     [](const trial::Setting& s) { return fmt::format("{}", s.learning_rate); }},
-    {"{seed}", "SWEETSPOT_SEED", &Placeholders::seed,
-     [](const trial::Setting& s) { return std::to_string(s.seed); }},
-}};
 
 void set(Environment& environment, std::string_view name, std::string value) {
   std::erase_if(environment, [&](const auto& entry) { return entry.first == name; });
@@ -54,8 +32,8 @@ void set_unless_ours_has_it(Environment& environment, const char* name, std::str
 Placeholders used(const std::vector<std::string>& texts) {
   Placeholders found;
   for (const std::string& text : texts)
-    for (const Field& field : fields)
-      if (text.find(field.placeholder) != std::string::npos) found.*field.used = true;
+    for (const core::Placeholder& each : trial::placeholders_of({}))
+      if (text.find(each.name) != std::string::npos) found.insert(each.name);
   return found;
 }
 
@@ -84,8 +62,7 @@ trial::Setting handed(const Options& options, const trial::Setting& setting) {
 
 std::string expand(std::string_view text, const trial::Setting& setting, const Configs& configs) {
   std::vector<core::Placeholder> placeholders = configs;
-  for (const Field& field : fields)
-    placeholders.push_back({field.placeholder, field.value(setting)});
+  std::ranges::move(trial::placeholders_of(setting), std::back_inserter(placeholders));
   return core::filled(text, placeholders);
 }
 
@@ -111,7 +88,11 @@ std::optional<std::filesystem::path> trial_folder(const Options& options,
 
 Environment setting_environment(const trial::Setting& setting) {
   Environment environment;
-  for (const Field& field : fields) environment.emplace_back(field.variable, field.value(setting));
+  for (auto& [placeholder, value] : trial::placeholders_of(setting)) {
+    std::string name = placeholder.substr(1, placeholder.size() - 2);
+    for (char& c : name) c = static_cast<char>(std::toupper(c));
+    environment.emplace_back("SWEETSPOT_" + name, std::move(value));
+  }
   return environment;
 }
 

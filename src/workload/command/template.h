@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,7 @@ namespace sweetspot::workload::command {
 // The placeholders are {batch} {micro_batch} {accumulation} {precision} {workers} {lr}, and
 // {config} or {config:NAME} for the filled copy of a template. As in hyperfine they cannot be
 // escaped, and any other {word} stays unchanged.
-struct Placeholders {
-  bool batch = false, micro_batch = false, accumulation = false, precision = false, workers = false,
-       lr = false, seed = false;
-  bool operator==(const Placeholders&) const = default;
-};
+using Placeholders = std::set<std::string>;  // with their braces
 Placeholders used(const std::vector<std::string>& texts);
 // Arguments, variables and the hooks of each trial.
 std::vector<std::string> texts_of_trials(const Options& options);

@@ -46,7 +46,7 @@ TEST(Template, LeavesEveryOtherBraceAsItIs) {
 
 TEST(Template, SaysWhichPlaceholdersAreUsed) {
   EXPECT_EQ(used({"python", "train.py", "--bs={batch}", "-w", "{workers}"}),
-            (Placeholders{.batch = true, .workers = true}));
+            (Placeholders{"{batch}", "{workers}"}));
   EXPECT_EQ(used({"{batch", "{micro batch}"}), Placeholders{});
 }
 

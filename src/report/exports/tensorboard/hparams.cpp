@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "core/text.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::report::tensorboard {
 namespace {
@@ -50,29 +53,36 @@ using Hyperparameter = std::variant<double, std::string>;
 
 // One column of the HParams view.
 struct Column {
-  const char* name;
-  const char* description;
-  Hyperparameter (*of)(const trial::Trial&);
+  std::string name, description;
+  std::function<Hyperparameter(const trial::Trial&)> of;
 };
-const Column columns[] = {
-    {"batch", "samples per weight update",
-     [](const trial::Trial& t) -> Hyperparameter { return static_cast<double>(t.setting.batch); }},
-    {"accumulation", "micro-batches per weight update",
-     [](const trial::Trial& t) -> Hyperparameter {
-       return static_cast<double>(t.setting.accumulation);
-     }},
-    {"precision", "",
-     [](const trial::Trial& t) -> Hyperparameter { return t.setting.configuration.precision; }},
-    {"workers", "loader workers",
-     [](const trial::Trial& t) -> Hyperparameter {
-       return static_cast<double>(t.setting.configuration.workers);
-     }},
-    {"learning_rate", "",
-     [](const trial::Trial& t) -> Hyperparameter { return t.setting.learning_rate; }},
-    {"seed", "of weights, shuffles and dropout",
-     [](const trial::Trial& t) -> Hyperparameter { return static_cast<double>(t.setting.seed); }},
-    {"device", "", [](const trial::Trial& t) -> Hyperparameter { return t.device; }},
-};
+
+Hyperparameter hyperparameter(const trial::Value& value) {
+  return std::visit(
+      []<class T>(const T& it) -> Hyperparameter {
+        if constexpr (std::is_arithmetic_v<T>)
+          return static_cast<double>(it);
+        else
+          return trial::plain(it);
+      },
+      value);
+}
+
+// What a program is told of its setting.
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all = [] {
+    std::vector<Column> made;
+    for (const trial::SettingField& field : trial::setting_fields())
+      if (field.placeholder)
+        made.push_back({field.key, field.about, [&field](const trial::Trial& t) {
+                          return hyperparameter(field.of(t.setting));
+                        }});
+    made.push_back(
+        {"device", "", [](const trial::Trial& t) -> Hyperparameter { return t.device; }});
+    return made;
+  }();
+  return all;
+}
 
 struct MetricColumn {
   const char* tag;
@@ -113,7 +123,7 @@ Message in_plugin(int field, const Message& data) { return Message().message(fie
 
 std::string group_of(const trial::Trial& trial) {
   std::string name;
-  for (const Column& column : columns)
+  for (const Column& column : columns())
     std::visit(
         [&](const auto& v) {
           name += fmt::format("{}{}={}", name.empty() ? "" : " ", column.name, v);
@@ -129,7 +139,7 @@ void add_experiment(Events& events, const ShownStudy& study, double at_unix_seco
   made.text(experiment::description, core::printable(study.workload))
       .number(experiment::time_created_secs, at_unix_seconds)
       .text(experiment::name, fmt::format("sweetspot study {}", core::printable(study.number)));
-  for (const Column& column : columns)
+  for (const Column& column : columns())
     made.message(experiment::hparam_infos, column_info(column, study.trials));
   for (const MetricColumn& column : metrics)
     made.message(experiment::metric_infos,
@@ -142,7 +152,7 @@ void add_experiment(Events& events, const ShownStudy& study, double at_unix_seco
 
 void add_session(Events& events, const trial::Trial& trial) {
   Message start;
-  for (const Column& column : columns)
+  for (const Column& column : columns())
     start.message(session_start::hparams,
                   Message()
                       .text(session_start::entry_key, column.name)

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_values.h"
 #include "core/text.h"
+#include "trial/setting_fields.h"
 
 namespace sweetspot::workload::command::client {
 
@@ -160,13 +162,11 @@ std::optional<Message> parse(std::string_view line) {
 }
 
 std::string setting_line(const trial::Setting& setting) {
-  return line({{"type", "setting"},
-               {"batch", setting.batch},
-               {"micro_batch", setting.micro_batch()},
-               {"accumulation", setting.accumulation},
-               {"precision", setting.configuration.precision},
-               {"workers", setting.configuration.workers},
-               {"learning_rate", setting.learning_rate}});
+  Json object{{"type", "setting"}, {"micro_batch", setting.micro_batch()}};
+  for (const trial::SettingField& field : trial::setting_fields())
+    if (field.placeholder && std::string_view(field.key) != "seed")
+      field.in(setting, [&](const auto& its) { object[field.key] = its; });
+  return line(object);
 }
 
 std::string enough_line() { return line({{"type", "enough"}}); }
