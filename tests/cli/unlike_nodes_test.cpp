@@ -1,5 +1,5 @@
-// Nodes of two kinds, by a Slurm of two scripts whose tasks run at once, every other one with other
-// instructions.
+// Nodes of two kinds, by a Slurm of two scripts whose tasks run at once, every other one with a
+// single core.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,9 +21,8 @@ class UnlikeNodes : public testing::Test {
            "tasks=$(sed -n 's/^#SBATCH --array=//p' \"$2\" | tr ',' ' ')\n"
            "for range in $tasks; do for i in $(seq \"${range%-*}\" \"${range#*-}\"); do\n"
            "  echo >> turns\n"
-           "  [ $(($(wc -l < turns) % 2)) = 1 ] || export SWEETSPOT_ISA=generic\n"
-           "  SLURM_ARRAY_TASK_ID=$i bash \"$2\" > \"$i.log\" 2>&1\n"
-           "  unset SWEETSPOT_ISA\n"
+           "  cores=0-1; [ $(($(wc -l < turns) % 2)) = 1 ] || cores=0\n"
+           "  SLURM_ARRAY_TASK_ID=$i taskset -c \"$cores\" bash \"$2\" > \"$i.log\" 2>&1\n"
            "done; done\n"
            "echo 7\n");
     script("squeue", "for i in 0 1 2 3 4; do echo \"$i|COMPLETED|None|node$i\"; done\n");

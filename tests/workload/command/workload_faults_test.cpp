@@ -142,11 +142,10 @@ TEST(Fault, AProgramThatPrintsInVainIsEndedBeforeItsEnd) {
   options.timeout = core::Seconds(12), options.terminal = Terminal::no;
   CommandWorkload workload(options);
   std::vector<workload::Waiting> heard;
-  const measure::Watch watch = [&](const measure::TrialProgress& sight) {
-    if (sight.waiting) heard.push_back(*sight.waiting);
-  };
+  workload::Until until;
+  until.waiting = [&](const workload::Waiting& waiting) { heard.push_back(waiting); };
   const trial::Trial failed =
-      measure::measure(workload, at(8), measure::MeasureOptions(), watch, {});
+      measure::measure(workload, at(8), measure::MeasureOptions(), {}, until);
   EXPECT_EQ(failed.outcome, Outcome::refused);
   EXPECT_WORDS(tests::without_numbers(failed.note));
   EXPECT_THAT(failed.last_output, HasSubstr("all is well"));
