@@ -54,11 +54,8 @@ void refuse(const std::vector<const CLI::Option*>& options, const std::string& w
     if (option->count() > 0) throw core::InputError(fmt::format("{} {}", option->get_name(), why));
 }
 
-}  // namespace
-
-void add_command_flags(CLI::App& app, CommandFlags& flags) {
-  workload::command::Options& o = flags.options;
-  const std::vector<CLI::Option*> before = app.get_options();
+// How the program gets its batch.
+void add_batch_flags(CLI::App& app, workload::command::Options& o) {
   app.add_flag("--shell", o.shell, "run the program through /bin/sh -c");
   app.add_flag("--batch-from-env", o.batch_from_environment,
                "the program gets its batch from SWEETSPOT_BATCH or from a client's session");
@@ -78,6 +75,10 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
                          ? trial::BatchIs::per_gpu
                          : trial::BatchIs::global;
       });
+}
+
+// What its output shows.
+void add_output_flags(CLI::App& app, workload::command::Options& o) {
   text_flag(app, "--steps-regex", "REGEX",
             "finds the steps in the program's output: group 1 counts weight updates, a group named "
             "samples counts samples; no group: each match is an update",
@@ -91,6 +92,10 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
             [&o](const std::string& text) {
               o.samples_per_run = core::parse_whole(text, "--samples-per-run", 1);
             });
+}
+
+// What surrounds a trial.
+void add_surroundings_flags(CLI::App& app, workload::command::Options& o) {
   hook_flag(app, "--setup", o.setup, "run once before all trials");
   hook_flag(app, "--prepare", o.prepare, "run before each trial");
   hook_flag(app, "--conclude", o.conclude, "run after each trial");
@@ -128,6 +133,10 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
       ->take_all();
   app.add_option("--cwd", o.folder, "run the program in this folder")->type_name("DIR");
   app.add_flag("--scratch", o.scratch, "run each trial in a throw-away copy of its folder");
+}
+
+// How it is supervised.
+void add_supervision_flags(CLI::App& app, workload::command::Options& o) {
   duration_flag(app, "--timeout", o.timeout, "longest time without a step");
   duration_flag(app, "--hook-timeout", o.hook_timeout,
                 "time limit of each of the four commands above");
@@ -144,6 +153,16 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
             [&o](const std::string& text) {
               o.caller = static_cast<int>(core::parse_whole(text, "--attach", 3, 1 << 20));
             });
+}
+
+}  // namespace
+
+void add_command_flags(CLI::App& app, CommandFlags& flags) {
+  const std::vector<CLI::Option*> before = app.get_options();
+  add_batch_flags(app, flags.options);
+  add_output_flags(app, flags.options);
+  add_surroundings_flags(app, flags.options);
+  add_supervision_flags(app, flags.options);
   app.add_flag("--dry-run", flags.dry_run, "show what would be run, and run nothing");
   for (CLI::Option* option : app.get_options())
     if (std::find(before.begin(), before.end(), option) == before.end()) {
