@@ -94,9 +94,9 @@ std::optional<BatchUseVerdict> told_by_its_own_count(std::span<const BatchSigns>
   const BatchSigns &small = batches.front(), &large = batches.back();
   if (!std::ranges::all_of(batches, is_wrong)) return std::nullopt;
   const std::int64_t first = *small.samples_per_step, last = *large.samples_per_step;
-  if (first == last) return BatchUseVerdict{.arrival = BatchUse::ignored, .used = first};
+  if (first == last) return BatchUseVerdict{.use = BatchUse::ignored, .used = first};
   if (first * large.batch == last * small.batch)
-    return BatchUseVerdict{.arrival = BatchUse::scaled,
+    return BatchUseVerdict{.use = BatchUse::scaled,
                            .scale = static_cast<double>(last) / static_cast<double>(large.batch)};
   return std::nullopt;
 }
@@ -158,7 +158,7 @@ std::int64_t power_of_two_up_to(double value) {
 BatchUseVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& edge) {
   const auto counted = counted_clamp(below.front(), edge);
   const Clamp clamp = counted ? *counted : estimated_clamp(below, edge);
-  BatchUseVerdict verdict{.arrival = BatchUse::clamped};
+  BatchUseVerdict verdict{.use = BatchUse::clamped};
   verdict.clamp = std::llround(clamp.batch);
   std::int64_t limit = std::max(below.back().batch, power_of_two_up_to(clamp.most));
   if (static_cast<double>(edge.batch) <= clamp.most) limit = std::max(limit, edge.batch);
@@ -173,8 +173,8 @@ BatchUseVerdict judged(std::span<const BatchSigns> batches) {
   std::size_t edge = batches.size() - 1;
   while (edge > 0 && !moves(batches[edge - 1], top).at_all()) --edge;
   if (!are_far_apart(batches[edge], top)) {
-    if (edge > 0) return {.arrival = BatchUse::arrives};
-    return {.arrival = BatchUse::too_few};
+    if (edge > 0) return {.use = BatchUse::used};
+    return {.use = BatchUse::too_few};
   }
   const Moves across = moves(batches[edge], top);
   const bool exhausted = top.batch / exhausting >= batches.front().batch;
@@ -182,9 +182,9 @@ BatchUseVerdict judged(std::span<const BatchSigns> batches) {
     const BatchSigns& bottom = batches[0];
     if (top.step_seconds && bottom.step_seconds && !top.samples_per_step &&
         much_longer * *top.step_seconds <= bottom.least_step_seconds.value_or(*bottom.step_seconds))
-      return {.arrival = BatchUse::miscounted};
-    if (across.counted_alike) return {.arrival = BatchUse::ignored};
-    return {.arrival = BatchUse::silent, .exhausted = exhausted};
+      return {.use = BatchUse::miscounted};
+    if (across.counted_alike) return {.use = BatchUse::ignored};
+    return {.use = BatchUse::silent, .exhausted = exhausted};
   }
   // Something changed below. A step that grows slightly and then stays may be on a GPU that larger
   // batches fill.
@@ -194,7 +194,7 @@ BatchUseVerdict judged(std::span<const BatchSigns> batches) {
                         top.batch / clamp_apart >= batches[edge].batch;
     return clamped;
   }
-  return {.arrival = BatchUse::silent, .exhausted = exhausted};
+  return {.use = BatchUse::silent, .exhausted = exhausted};
 }
 
 }  // namespace
@@ -249,16 +249,16 @@ BatchUseVerdict batch_use(std::span<const BatchSigns> batches) {
   return batches.size() < 2 ? BatchUseVerdict{} : judged(batches);
 }
 
-bool is_doubtful(const BatchUseVerdict& verdict) { return verdict.arrival >= BatchUse::scaled; }
+bool is_doubtful(const BatchUseVerdict& verdict) { return verdict.use >= BatchUse::scaled; }
 
 bool is_settled_doubt(const BatchUseVerdict& verdict) {
-  return is_doubtful(verdict) && (verdict.arrival != BatchUse::silent || verdict.exhausted);
+  return is_doubtful(verdict) && (verdict.use != BatchUse::silent || verdict.exhausted);
 }
 
-std::string_view name(BatchUse arrival) {
+std::string_view name(BatchUse use) {
   constexpr std::array<std::string_view, 7> names{"too_few",    "arrives", "clamped", "scaled",
                                                   "miscounted", "silent",  "ignored"};
-  return names[static_cast<std::size_t>(arrival)];
+  return names[static_cast<std::size_t>(use)];
 }
 
 namespace {
@@ -311,7 +311,7 @@ std::string counts(const Doubt& doubt) {
 }
 
 std::string matter(const Doubt& doubt) {
-  switch (doubt.arrival) {
+  switch (doubt.use) {
     case BatchUse::ignored:
       if (doubt.used)
         return fmt::format("the program does not use its batch: at {} a step had {} samples",
@@ -338,8 +338,8 @@ std::string matter(const Doubt& doubt) {
 
 std::string way_out(const Doubt& doubt) {
   const std::string handed =
-      fmt::format("the batch is handed over {}", core::printable(doubt.handover));
-  switch (doubt.arrival) {
+      fmt::format("the batch is handed over {}", core::printable(doubt.destination));
+  switch (doubt.use) {
     case BatchUse::scaled:
       return handed +
              ": is it that of each GPU or process? Then say --batch-is per-gpu and --gpus, how "
@@ -370,9 +370,9 @@ constexpr auto signs_fields = [](auto& form, auto& signs) {
 };
 
 constexpr auto doubt_fields = [](auto& form, auto& doubt) {
-  form.named("doubt", doubt.arrival, BatchUse::ignored);
+  form.named("doubt", doubt.use, BatchUse::ignored);
   form.derived("text", [&] { return words(doubt); });
-  form.field("handover", doubt.handover);
+  form.field("handover", doubt.destination);
   form.field("scale", doubt.scale);
   form.field("samples_used", doubt.used);
   form.list("batches", doubt.batches, signs_fields);

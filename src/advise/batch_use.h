@@ -28,8 +28,8 @@ std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials);
 
 enum class BatchUse {
   too_few,  // batches, or too close to each other, to decide
-  arrives,
-  clamped,     // it arrives up to some batch, and larger ones run as that one
+  used,
+  clamped,     // it is used up to some batch, and larger ones run as that one
   scaled,      // a step uses a multiple of the requested samples: perhaps a batch per GPU
   miscounted,  // what is taken for a step gets shorter: it counts samples or epochs
   silent,      // nothing changes, and nothing is counted that should
@@ -38,7 +38,7 @@ enum class BatchUse {
 std::string_view name(BatchUse);
 
 struct BatchUseVerdict {
-  BatchUse arrival = BatchUse::too_few;
+  BatchUse use = BatchUse::too_few;
   // For `silent`: batches far enough apart that even steps of pure overhead would have changed. For
   // `clamped`: far enough that it is not a plateau, after which steps grow again.
   bool exhausted = false;
@@ -57,9 +57,9 @@ bool is_settled_doubt(const BatchUseVerdict& verdict);
 
 // Why a study has no answer: nothing shows that the program uses its batch.
 struct Doubt {
-  BatchUse arrival = BatchUse::silent;
+  BatchUse use = BatchUse::silent;
   std::vector<BatchSigns> batches;  // what it showed, ascending
-  std::string handover;             // "as argument 3, behind --batch-size"
+  std::string destination;          // "as argument 3, behind --batch-size"
   std::optional<double> scale;
   std::optional<std::int64_t> used;
   bool operator==(const Doubt&) const = default;

@@ -89,30 +89,30 @@ std::vector<const trial::Trial*> well_ended(const std::vector<const trial::Trial
   return list;
 }
 
-std::vector<BatchSpeed> speeds_of(const advise::Recommendation& made, const ShownStudy& study) {
+std::vector<FastestAtBatch> speeds_of(const advise::Recommendation& made, const ShownStudy& study) {
   std::vector<const trial::Trial*> trials;
   for (const trial::Trial& t : study.trials)
     if (row_of(t, study)) trials.push_back(&t);
-  std::vector<BatchSpeed> list;
+  std::vector<FastestAtBatch> list;
   for (const advise::BatchRow& row : made.rows)
     if (row.samples_per_second)
       list.push_back({row.batch, *row.samples_per_second, well_ended(trials, row.batch, study)});
   return list;
 }
 
-bool only_contended(const BatchSpeed& speed) {
+bool only_contended(const FastestAtBatch& speed) {
   return !speed.trials.empty() && std::ranges::all_of(speed.trials, [](const trial::Trial* t) {
     return t->contention.contended;
   });
 }
 
-std::optional<Measured> measured_of(const std::vector<BatchSpeed>& speeds, double tolerance) {
+std::optional<Measured> measured_of(const std::vector<FastestAtBatch>& speeds, double tolerance) {
   if (speeds.empty()) return std::nullopt;
   std::vector<double> means;
-  for (const BatchSpeed& speed : speeds) means.push_back(speed.samples_per_second.mean);
-  const BatchSpeed& best =
+  for (const FastestAtBatch& speed : speeds) means.push_back(speed.samples_per_second.mean);
+  const FastestAtBatch& best =
       speeds[static_cast<std::size_t>(std::ranges::max_element(means) - means.begin())];
-  const BatchSpeed& knee = speeds[search::knee(means, tolerance)];
+  const FastestAtBatch& knee = speeds[search::knee(means, tolerance)];
   return Measured{best.batch, knee.batch, best.samples_per_second.mean,
                   knee.samples_per_second.mean, only_contended(best) || only_contended(knee)};
 }
@@ -138,14 +138,14 @@ std::vector<Curve> curves(const ShownStudy& study) {
   return list;
 }
 
-std::vector<BatchSpeed> speeds(const ShownStudy& study) {
+std::vector<FastestAtBatch> speeds(const ShownStudy& study) {
   if (study.recommendation()) return speeds_of(*study.recommendation(), study);
-  std::map<std::int64_t, BatchSpeed> fastest;
+  std::map<std::int64_t, FastestAtBatch> fastest;
   for (const Curve& curve : curves(study))
     for (const auto& [batch, speed] : curve.samples_per_second)
-      if (BatchSpeed& known = fastest[batch]; speed.mean > known.samples_per_second.mean)
+      if (FastestAtBatch& known = fastest[batch]; speed.mean > known.samples_per_second.mean)
         known = {batch, speed, well_ended(curve.trials, batch, study)};
-  std::vector<BatchSpeed> list;
+  std::vector<FastestAtBatch> list;
   for (auto& [batch, speed] : fastest) list.push_back(std::move(speed));
   return list;
 }

@@ -19,13 +19,13 @@ struct Curve {
 std::vector<Curve> curves(const ShownStudy& study);
 
 // What is known of a batch at its fastest setting.
-struct BatchSpeed {
+struct FastestAtBatch {
   std::int64_t batch = 1;
   trial::Interval samples_per_second;
   std::vector<const trial::Trial*> trials;  // successful ones
 };
 // Ascending; with a recommendation, its rows.
-std::vector<BatchSpeed> speeds(const ShownStudy& study);
+std::vector<FastestAtBatch> speeds(const ShownStudy& study);
 
 // The fastest batch and the smallest within the tolerance of it; with a recommendation, the chosen
 // one.

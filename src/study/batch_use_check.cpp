@@ -10,11 +10,11 @@
 namespace sweetspot::study {
 
 void BatchUseCheck::look(std::vector<trial::Trial>& curve, Loop& loop) {
-  if (handover_) {
+  if (destination_) {
     signs_ = advise::batch_signs(curve);
     verdict_ = advise::batch_use(signs_);
-    if (verdict_.arrival == advise::BatchUse::clamped && !verdict_.exhausted && !settled_)
-      verdict_ = {.arrival = advise::BatchUse::arrives};
+    if (verdict_.use == advise::BatchUse::clamped && !verdict_.exhausted && !settled_)
+      verdict_ = {.use = advise::BatchUse::used};
   }
   using trial::Outcome;
   for (trial::Trial& trial : curve) {
@@ -29,12 +29,11 @@ void BatchUseCheck::look(std::vector<trial::Trial>& curve, Loop& loop) {
 
 std::optional<advise::Doubt> BatchUseCheck::doubt() const {
   if (!is_doubtful(verdict_)) return std::nullopt;
-  return advise::Doubt{verdict_.arrival, signs_, *handover_, verdict_.scale, verdict_.used};
+  return advise::Doubt{verdict_.use, signs_, *destination_, verdict_.scale, verdict_.used};
 }
 
 std::optional<std::string> BatchUseCheck::objection(std::int64_t batch) const {
-  if (verdict_.arrival != advise::BatchUse::clamped || batch <= *verdict_.limit)
-    return std::nullopt;
+  if (verdict_.use != advise::BatchUse::clamped || batch <= *verdict_.limit) return std::nullopt;
   return fmt::format("the program seems to clamp its batch at about {}",
                      core::format_count(static_cast<double>(*verdict_.clamp)));
 }

@@ -17,7 +17,7 @@ class Loop;
 class BatchUseCheck {
  public:
   explicit BatchUseCheck(const workload::Workload& workload)
-      : handover_(workload.about().batch_handover) {}
+      : destination_(workload.about().batch_destination) {}
 
   // `curve`: trials that differ only in the batch, including ours (by id): they and the loop's get
   // the outcome that follows.
@@ -26,7 +26,7 @@ class BatchUseCheck {
   const advise::BatchUseVerdict& verdict() const { return verdict_; }
   // No larger batch follows: from now on a possible clamp is one. False if that was already known,
   // or if there is nothing to check.
-  bool settle() { return handover_ && !std::exchange(settled_, true); }
+  bool settle() { return destination_ && !std::exchange(settled_, true); }
   bool is_over() const { return is_settled_doubt(verdict_); }
   // Why there is no answer, by the last check.
   std::optional<advise::Doubt> doubt() const;
@@ -34,7 +34,7 @@ class BatchUseCheck {
   std::optional<std::string> objection(std::int64_t batch) const;
 
  private:
-  std::optional<std::string> handover_;  // nullopt: there is nothing to check
+  std::optional<std::string> destination_;  // nullopt: there is nothing to check
   advise::BatchUseVerdict verdict_;
   bool settled_ = false;
   std::vector<advise::BatchSigns> signs_;

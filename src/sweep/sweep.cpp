@@ -125,16 +125,16 @@ std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int r
 }
 
 study::Result run_rounds(study::Loop& loop, const Subject& tried, const SweepOptions& options,
-                         study::BatchUseCheck* arrival = nullptr) {
+                         study::BatchUseCheck* batch_use = nullptr) {
   const int rounds = rounds_of(options), seeds = rounds / options.repeat;
   for (int round = 0; round < rounds; ++round) {
     std::vector<trial::Setting> together;
     for (const trial::Setting& setting : settings_of_round(options, round)) {
       if (times_done(loop, setting) > round / seeds) continue;
-      if (arrival) look_along(*arrival, loop, setting);
-      if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
+      if (batch_use) look_along(*batch_use, loop, setting);
+      if ((batch_use && batch_use->is_over()) || !loop.may_go_on()) break;
       const Planned plan = planned(tried, loop, setting);
-      const auto beyond_clamp = arrival ? arrival->objection(setting.batch) : std::nullopt;
+      const auto beyond_clamp = batch_use ? batch_use->objection(setting.batch) : std::nullopt;
       const auto allowed = memory::allowed(loop.trials(), options.limits.memory);
       if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, allowed, plan))
         loop.keep(refused(tried, setting, *why, plan));
@@ -146,11 +146,11 @@ study::Result run_rounds(study::Loop& loop, const Subject& tried, const SweepOpt
     run_together(loop, together, options);
   }
   std::optional<advise::Doubt> doubt;
-  if (arrival) arrival->settle();
-  if (arrival)
+  if (batch_use) batch_use->settle();
+  if (batch_use)
     for (const trial::Setting& point : options.points) {
-      look_along(*arrival, loop, point);
-      if (!doubt) doubt = arrival->doubt();
+      look_along(*batch_use, loop, point);
+      if (!doubt) doubt = batch_use->doubt();
     }
   return loop.finish(answered({loop.end(), loop.error(), std::move(doubt),
                                options.points.size() * static_cast<std::size_t>(rounds)},
@@ -186,7 +186,7 @@ class WholeStudy : public store::Writer {
 };
 
 study::Result run_shared(const study::RunTrial& run_trial, const Subject& tried,
-                         study::BatchUseCheck* arrival, const Shared& shared,
+                         study::BatchUseCheck* batch_use, const Shared& shared,
                          const SweepOptions& options, study::Observer& observer,
                          const std::atomic<int>& stop) {
   ClaimedWriter writer(shared.queue);
@@ -203,7 +203,7 @@ study::Result run_shared(const study::RunTrial& run_trial, const Subject& tried,
   WholeStudy whole(std::move(study), writer);
   study::Observer nobody;
   study::Loop concluding(run_trial, whole, options.loop, nobody, stop);
-  study::Result result = run_rounds(concluding, tried, options, arrival);
+  study::Result result = run_rounds(concluding, tried, options, batch_use);
   result.resumed = loop.resumed(), result.spent = loop.spent();
   return result;
 }
@@ -258,8 +258,8 @@ study::Result sweep(workload::Workload& workload, store::Writer& writer,
                     const SweepOptions& options, study::Observer& observer,
                     const std::atomic<int>& stop) {
   study::Loop loop(workload, writer, options.loop, observer, stop);
-  study::BatchUseCheck arrival(workload);
-  return run_rounds(loop, subject(workload, workload.about().samples), options, &arrival);
+  study::BatchUseCheck batch_use(workload);
+  return run_rounds(loop, subject(workload, workload.about().samples), options, &batch_use);
 }
 
 study::Result sweep(workload::Training& training, int epochs, store::Writer& writer,
@@ -271,11 +271,11 @@ study::Result sweep(workload::Training& training, int epochs, store::Writer& wri
 
 study::Result sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
                     study::Observer& observer, const std::atomic<int>& stop) {
-  study::BatchUseCheck arrival(workload);
+  study::BatchUseCheck batch_use(workload);
   const study::RunTrial run_trial = [&workload](const auto&... asked) {
     return measure::measure(workload, asked...);
   };
-  return run_shared(run_trial, subject(workload, workload.about().samples), &arrival, shared,
+  return run_shared(run_trial, subject(workload, workload.about().samples), &batch_use, shared,
                     options, observer, stop);
 }
 

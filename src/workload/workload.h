@@ -143,7 +143,7 @@ struct About {
   std::optional<std::int64_t> samples{};  // of an epoch: no batch can be larger
   // How the batch is passed to a program that may ignore it: "as argument 3, behind --batch-size".
   // nullopt if it is known to arrive.
-  std::optional<std::string> batch_handover{};
+  std::optional<std::string> batch_destination{};
   // False if its steps are in virtual time: no clock and no other load of this machine counts.
   bool takes_real_time = true;
   bool has_loader = false;          // a setting's workers and prefetch change how it loads

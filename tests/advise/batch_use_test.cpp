@@ -40,25 +40,25 @@ std::int64_t always_64(std::int64_t) { return 64; }
 std::int64_t at_most_256(std::int64_t batch) { return std::min<std::int64_t>(batch, 256); }
 
 TEST(BatchUse, OneBatchOrTwoThatAreCloseTellNothing) {
-  EXPECT_EQ(judge({}, {}).arrival, BatchUse::too_few);
-  EXPECT_EQ(judge({}, {16}).arrival, BatchUse::too_few);
-  EXPECT_EQ(judge({.used = always_64}, {16, 48}).arrival, BatchUse::too_few);
+  EXPECT_EQ(judge({}, {}).use, BatchUse::too_few);
+  EXPECT_EQ(judge({}, {16}).use, BatchUse::too_few);
+  EXPECT_EQ(judge({.used = always_64}, {16, 48}).use, BatchUse::too_few);
 }
 
 TEST(BatchUse, AnyOneOfTimeMemoryTotalAndSamplesShowsIt) {
   const std::vector<std::int64_t> sizes{1, 16, 256};
-  EXPECT_EQ(judge({}, sizes).arrival, BatchUse::arrives);
-  EXPECT_EQ(judge({.per_sample_seconds = 0, .per_sample_bytes = 100 * 1024}, sizes).arrival,
-            BatchUse::arrives);
-  EXPECT_EQ(judge({.per_sample_seconds = 0, .has_total = true}, sizes).arrival, BatchUse::arrives);
-  EXPECT_EQ(judge({.log_interval = 10}, sizes).arrival, BatchUse::arrives);
+  EXPECT_EQ(judge({}, sizes).use, BatchUse::used);
+  EXPECT_EQ(judge({.per_sample_seconds = 0, .per_sample_bytes = 100 * 1024}, sizes).use,
+            BatchUse::used);
+  EXPECT_EQ(judge({.per_sample_seconds = 0, .has_total = true}, sizes).use, BatchUse::used);
+  EXPECT_EQ(judge({.log_interval = 10}, sizes).use, BatchUse::used);
 }
 
 TEST(BatchUse, ACountThatStaysWhereNothingMovesIsABatchThatIsIgnored) {
   for (const Showing& made : {Showing{.used = always_64, .has_total = true},
                               Showing{.used = always_64, .log_interval = 10}}) {
     const BatchUseVerdict found = judge(made, {1, 16});
-    EXPECT_EQ(found.arrival, BatchUse::ignored);
+    EXPECT_EQ(found.use, BatchUse::ignored);
     EXPECT_TRUE(is_settled_doubt(found));
   }
 }
@@ -72,17 +72,17 @@ TEST(BatchUse, ANumberOfStepsThatSomebodyTypedStaysAtEachBatch) {
   };
   for (const std::int64_t total : {50'000, 1200, 938})
     EXPECT_FALSE(is_settled_doubt(batch_use(std::vector{at(1, total), at(4, total)}))) << total;
-  EXPECT_EQ(batch_use(std::vector{at(1, 50'000), at(4, 50'000), at(16, 50'000)}).arrival,
-            BatchUse::arrives);
+  EXPECT_EQ(batch_use(std::vector{at(1, 50'000), at(4, 50'000), at(16, 50'000)}).use,
+            BatchUse::used);
   const Showing flat{.per_sample_seconds = 0};
   std::vector<BatchSigns> signs{flat.at(1), flat.at(16)};
   signs[0].steps_total = signs[1].steps_total = 50'000;
-  EXPECT_EQ(batch_use(signs).arrival, BatchUse::silent) << "larger batches may yet show it";
+  EXPECT_EQ(batch_use(signs).use, BatchUse::silent) << "larger batches may yet show it";
 }
 
 TEST(BatchUse, WithoutACountLargerBatchesAreTriedBeforeItIsDoubted) {
   const Showing made{.used = always_64};
-  EXPECT_EQ(judge(made, {1, 16}).arrival, BatchUse::silent);
+  EXPECT_EQ(judge(made, {1, 16}).use, BatchUse::silent);
   EXPECT_FALSE(is_settled_doubt(judge(made, {1, 16, 256})));
   EXPECT_TRUE(is_doubtful(judge(made, {1, 16, 256})));
   EXPECT_TRUE(is_settled_doubt(judge(made, {1, 16, 256, 4096})));
@@ -91,14 +91,14 @@ TEST(BatchUse, WithoutACountLargerBatchesAreTriedBeforeItIsDoubted) {
 // As a small network on a large GPU.
 TEST(BatchUse, OverheadThatAtLastEndsIsNoDoubt) {
   const Showing made{.per_sample_seconds = 1e-6};
-  EXPECT_EQ(judge(made, {1, 16, 256}).arrival, BatchUse::silent);
-  EXPECT_EQ(judge(made, {1, 16, 256, 4096}).arrival, BatchUse::arrives);
+  EXPECT_EQ(judge(made, {1, 16, 256}).use, BatchUse::silent);
+  EXPECT_EQ(judge(made, {1, 16, 256, 4096}).use, BatchUse::used);
 }
 
 TEST(BatchUse, AStepThatGrowsALittleAndThenStaysIsNotYetAClamp) {
   std::vector<BatchSigns> signs{Showing{}.at(1), Showing{}.at(16), Showing{}.at(256)};
   signs[0].step_seconds = 0.010, signs[1].step_seconds = 0.014, signs[2].step_seconds = 0.014;
-  EXPECT_EQ(batch_use(signs).arrival, BatchUse::silent);
+  EXPECT_EQ(batch_use(signs).use, BatchUse::silent);
 }
 
 // As where other kernels or more threads take over: what rests may grow again.
@@ -111,9 +111,9 @@ TEST(BatchUse, APlateauOfStepTimesIsASureClampOnlyOverSixteenTimesTheBatch) {
   };
   add(1, 0.0025), add(4, 0.0033), add(16, 0.0070);
   const BatchUseVerdict resting = add(64, 0.0076);
-  EXPECT_EQ(resting.arrival, BatchUse::clamped);
+  EXPECT_EQ(resting.use, BatchUse::clamped);
   EXPECT_FALSE(resting.exhausted) << "larger ones are tried";
-  EXPECT_EQ(add(256, 0.0180).arrival, BatchUse::arrives);
+  EXPECT_EQ(add(256, 0.0180).use, BatchUse::used);
   signs.pop_back();
   EXPECT_TRUE(add(256, 0.0076).exhausted);
 }
@@ -131,7 +131,7 @@ TEST(BatchUse, NoiseOfAQuarterIsNoMovement) {
 TEST(BatchUse, StepsThatGetShorterAreNoSteps) {
   std::vector<BatchSigns> signs{Showing{}.at(1), Showing{}.at(16)};
   signs[0].step_seconds = 60, signs[1].step_seconds = 4;
-  EXPECT_EQ(batch_use(signs).arrival, BatchUse::miscounted);
+  EXPECT_EQ(batch_use(signs).use, BatchUse::miscounted);
   EXPECT_TRUE(is_settled_doubt(batch_use(signs)));
 }
 
@@ -146,7 +146,7 @@ TEST(BatchUse, ADisturbedRunDoesNotMakeStepsShorter) {
   };
   const trial::Trial large = run(64, {1806, 1750, 1860}, true);
   const auto judged = [&](const trial::Trial& small) {
-    return batch_use(batch_signs(std::vector{small, large})).arrival;
+    return batch_use(batch_signs(std::vector{small, large})).use;
   };
   EXPECT_NE(judged(run(16, {188, 49, 712}, true)), BatchUse::miscounted);
   EXPECT_EQ(judged(run(16, {188, 180, 200}, true)), BatchUse::miscounted);
@@ -159,9 +159,9 @@ TEST(BatchUse, AClampIsFoundByEachKindOfSign) {
   const Showing counted{.used = at_most_256, .per_sample_seconds = 0, .has_total = true};
   const Showing logged{.used = at_most_256, .log_interval = 20};
   for (const Showing& made : {slow, held, counted, logged}) {
-    EXPECT_EQ(judge(made, {1, 16, 256}).arrival, BatchUse::arrives);
+    EXPECT_EQ(judge(made, {1, 16, 256}).use, BatchUse::used);
     const BatchUseVerdict found = judge(made, {1, 16, 256, 4096});
-    ASSERT_EQ(found.arrival, BatchUse::clamped);
+    ASSERT_EQ(found.use, BatchUse::clamped);
     EXPECT_NEAR(static_cast<double>(*found.clamp), 256, 2);
     EXPECT_EQ(found.limit, 256);
     EXPECT_FALSE(is_doubtful(found));
@@ -172,7 +172,7 @@ TEST(BatchUse, AClampBetweenBatchesLimitsToAPowerOfTwoBelowIt) {
   Showing made{.used = [](std::int64_t batch) { return std::min<std::int64_t>(batch, 700); },
                .per_sample_seconds = 1e-3};
   const std::vector<std::int64_t> sizes{1, 16, 256, 4096, 65536};
-  ASSERT_EQ(judge(made, sizes).arrival, BatchUse::clamped);
+  ASSERT_EQ(judge(made, sizes).use, BatchUse::clamped);
   EXPECT_NEAR(static_cast<double>(*judge(made, sizes).clamp), 700, 5);
   EXPECT_EQ(judge(made, sizes).limit, 512);
   // What is counted is known better than what is timed.
@@ -186,7 +186,7 @@ TEST(BatchUse, ABatchLargerThanTheDataIsOneOfAllOfIt) {
   const Showing made{.used = [](std::int64_t b) { return std::min<std::int64_t>(b, 60'000); },
                      .has_total = true};
   const BatchUseVerdict found = judge(made, {1, 256, 65'536, 1 << 20});
-  ASSERT_EQ(found.arrival, BatchUse::clamped);
+  ASSERT_EQ(found.use, BatchUse::clamped);
   EXPECT_EQ(found.clamp, 60'000);
 }
 
@@ -195,7 +195,7 @@ TEST(BatchUse, OutOfMemoryShowsThatItArrives) {
                                 Showing{.per_sample_seconds = 0}.at(256)};
   EXPECT_TRUE(is_doubtful(batch_use(signs)));
   signs.push_back({.batch = 4096, .too_large = true});
-  EXPECT_EQ(batch_use(signs).arrival, BatchUse::arrives);
+  EXPECT_EQ(batch_use(signs).use, BatchUse::used);
 }
 
 TEST(BatchUse, AClientThatCountsSamplesTellsWhatIsUsed) {
@@ -203,17 +203,17 @@ TEST(BatchUse, AClientThatCountsSamplesTellsWhatIsUsed) {
     return BatchSigns{.batch = batch, .samples_per_step = samples};
   };
   const std::vector<BatchSigns> ignored{told(1, 64), told(16, 64)};
-  EXPECT_EQ(batch_use(ignored).arrival, BatchUse::ignored);
+  EXPECT_EQ(batch_use(ignored).use, BatchUse::ignored);
   EXPECT_EQ(batch_use(ignored).used, 64);
   EXPECT_EQ(batch_use(std::vector{told(1, 64)}).used, 64) << "one batch is enough";
-  EXPECT_EQ(batch_use(std::vector{told(64, 64)}).arrival, BatchUse::too_few);
+  EXPECT_EQ(batch_use(std::vector{told(64, 64)}).use, BatchUse::too_few);
   const std::vector<BatchSigns> each_gpu{told(1, 8), told(16, 128)};
-  EXPECT_EQ(batch_use(each_gpu).arrival, BatchUse::scaled);
+  EXPECT_EQ(batch_use(each_gpu).use, BatchUse::scaled);
   EXPECT_EQ(batch_use(each_gpu).scale, 8);
   const std::vector<BatchSigns> clamped{told(1, 1), told(16, 16), told(256, 32)};
-  EXPECT_EQ(batch_use(clamped).arrival, BatchUse::arrives) << "so far";
+  EXPECT_EQ(batch_use(clamped).use, BatchUse::used) << "so far";
   const std::vector<BatchSigns> further{told(1, 1), told(16, 16), told(256, 32), told(4096, 32)};
-  ASSERT_EQ(batch_use(further).arrival, BatchUse::clamped);
+  ASSERT_EQ(batch_use(further).use, BatchUse::clamped);
   EXPECT_EQ(batch_use(further).limit, 32);
 }
 

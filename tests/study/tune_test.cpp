@@ -846,7 +846,7 @@ class Deaf : public FakeWorkload {
       : FakeWorkload(options), used_(std::move(used)) {}
   workload::About about() const override {
     workload::About about = FakeWorkload::about();
-    about.batch_handover = "as argument 3";
+    about.batch_destination = "as argument 3";
     return about;
   }
   std::optional<core::Bytes> predict(const trial::Setting&, workload::Extent) const override {
@@ -882,7 +882,7 @@ TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
   EXPECT_EQ(result.answer.end, trial::End::batch_unconfirmed);
   EXPECT_FALSE(result.recommendation());
   ASSERT_TRUE(result.answer.get<advise::Doubt>());
-  EXPECT_EQ(result.answer.get<advise::Doubt>()->handover, "as argument 3");
+  EXPECT_EQ(result.answer.get<advise::Doubt>()->destination, "as argument 3");
   EXPECT_WORDS(tests::without_numbers(result.answer.message));
   ASSERT_TRUE(result.answer.get<advise::Doubt>());
   EXPECT_EQ(tests::stored<advise::Doubt>(study.kept), *result.answer.get<advise::Doubt>());

@@ -19,7 +19,7 @@ class TwoPrecisions final : public workload::Workload {
   std::string name() const override { return "two precisions"; }
   workload::About about() const override {
     workload::About about = fp32_.about();
-    if (fp32_clamp_) about.batch_handover = "as argument 3";
+    if (fp32_clamp_) about.batch_destination = "as argument 3";
     return about;
   }
   workload::Switching switching() const override { return fp32_.switching(); }

@@ -117,7 +117,7 @@ std::string batch_labels(const std::vector<Point>& list, const std::vector<std::
 
 std::string plot(const ShownStudy& study, const PlotOptions& options) {
   std::vector<Point> list;
-  for (const BatchSpeed& speed : speeds(study))
+  for (const FastestAtBatch& speed : speeds(study))
     list.push_back({speed.batch, speed.samples_per_second.mean});
   constexpr std::size_t least_width = 24, least_height = 5;
   if (list.size() < 2 || options.width < least_width || options.height < least_height) return "";

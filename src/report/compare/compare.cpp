@@ -31,9 +31,9 @@ struct Known {
 
 Known known_of(const trial::Study& stored) {
   const ShownStudy study = shown_study(stored);
-  const std::vector<BatchSpeed> all = speeds(study);
+  const std::vector<FastestAtBatch> all = speeds(study);
   Known made;
-  for (const BatchSpeed& speed : all) {
+  for (const FastestAtBatch& speed : all) {
     made.points[speed.batch] = {speed.samples_per_second, most_memory(speed.trials),
                                 speed.trials.size()};
     made.repeated = made.repeated || speed.trials.size() > 1;

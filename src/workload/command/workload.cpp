@@ -37,7 +37,7 @@ std::string CommandWorkload::device() const { return device_.value_or("cpu"); }
 
 About CommandWorkload::about() const {
   About about{.rests_between_steps = false};
-  if (!options_.batch_arrives) about.batch_handover = core::joined(batch_destinations(options_));
+  if (!options_.batch_arrives) about.batch_destination = core::joined(batch_destinations(options_));
   return about;
 }
 

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "workload/command/process/meter.h"
+#include "workload/command/process/peak_memory.h"
 #include "workload/command/process_support.h"
 
 namespace sweetspot::workload::command::process {
@@ -43,26 +43,26 @@ TEST(ProcessMemory, IsAddedUpWhereThereIsNoCgroup) {
   ASSERT_EQ(parent.size(), 1u);  // the supervisor
   const Tree tree(parent.front(), nullptr, "SWEETSPOT_TREE=none");
   EXPECT_EQ(tree.members().size(), 2u);
-  Meter meter(tree, nullptr);
-  meter.sample();
-  ASSERT_TRUE(meter.peak());
-  EXPECT_GE(meter.peak()->peak, block_bytes);
-  EXPECT_LT(meter.peak()->peak, 2 * block_bytes);
-  EXPECT_THAT(meter.peak()->how, testing::EndsWith("over the tree"));
+  PeakMemory peak_memory(tree, nullptr);
+  peak_memory.sample();
+  ASSERT_TRUE(peak_memory.peak());
+  EXPECT_GE(peak_memory.peak()->peak, block_bytes);
+  EXPECT_LT(peak_memory.peak()->peak, 2 * block_bytes);
+  EXPECT_THAT(peak_memory.peak()->how, testing::EndsWith("over the tree"));
 }
 
 // A busy machine made one reading take so long that the next was not due within the next trial.
 TEST(ProcessMemory, IsReadForEachTrialHoweverDearTheReadingBeforeWas) {
-  Meter meter([] {
+  PeakMemory peak_memory([] {
     const timespec dear{0, 20'000'000};  // the next is due after a hundred times this
     nanosleep(&dear, nullptr);
     return std::vector<pid_t>{getpid()};
   });
-  meter.sample();
-  ASSERT_TRUE(meter.peak());
-  meter.forget();
-  meter.sample();
-  EXPECT_TRUE(meter.peak());
+  peak_memory.sample();
+  ASSERT_TRUE(peak_memory.peak());
+  peak_memory.forget();
+  peak_memory.sample();
+  EXPECT_TRUE(peak_memory.peak());
 }
 
 TEST(ProcessMemory, LeavesOutThePageCache) {

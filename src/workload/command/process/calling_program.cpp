@@ -9,7 +9,7 @@ namespace sweetspot::workload::command::process {
 Caller::Caller(pid_t pid)
     : pid_(pid),
       process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-      meter_([pid] { return family_of(pid); }) {}
+      peak_memory_([pid] { return family_of(pid); }) {}
 
 std::vector<int> Caller::descriptors() const {
   if (!process_) return {};  // a kernel before 5.3: its connection ends with it
@@ -22,21 +22,21 @@ bool Caller::ended() {
 }
 
 std::optional<Memory> Caller::memory() {
-  meter_.sample();
-  return meter_.peak();
+  peak_memory_.sample();
+  return peak_memory_.peak();
 }
 
 std::size_t Caller::count() const { return family_of(pid_).size(); }
 
 bool Caller::forget_peak() {
-  meter_.forget();
+  peak_memory_.forget();
   return true;
 }
 
 Ending Caller::end(core::Seconds) {
-  meter_.sample_last();
+  peak_memory_.sample_last();
   Ending ending;
-  ending.memory = meter_.peak();
+  ending.memory = peak_memory_.peak();
   return ending;
 }
 

@@ -2,7 +2,7 @@
 #include <sys/types.h>
 
 #include "workload/command/process/descriptor.h"
-#include "workload/command/process/meter.h"
+#include "workload/command/process/peak_memory.h"
 #include "workload/command/process/process.h"
 #include "workload/command/process/tree.h"
 
@@ -27,7 +27,7 @@ class Caller final : public Watched {
  private:
   pid_t pid_;
   Descriptor process_;  // readable once it has ended
-  Meter meter_;
+  PeakMemory peak_memory_;
 };
 
 }  // namespace sweetspot::workload::command::process

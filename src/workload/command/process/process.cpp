@@ -42,8 +42,8 @@ bool Process::ended() {
 }
 
 std::optional<Memory> Process::memory() {
-  if (!state_->ending) state_->meter->sample();
-  return state_->meter->peak();
+  if (!state_->ending) state_->peak_memory->sample();
+  return state_->peak_memory->peak();
 }
 
 std::size_t Process::count() const { return state_->tree ? state_->tree->members().size() : 0; }
@@ -59,7 +59,7 @@ Ending Process::end(core::Seconds grace) {
   if (state.ending) return *state.ending;
   Ending ending;
   ending.stopped_by_us = !ended();
-  state.meter->sample_last();
+  state.peak_memory->sample_last();
   if (grace.count() > 0 && !state.wait_until_empty(core::Seconds(0))) {
     state.tree->signal(SIGTERM);
     state.tree->signal(SIGCONT);  // a stopped one would not receive it
@@ -70,8 +70,8 @@ Ending Process::end(core::Seconds grace) {
   const int status = state.supervisor->main_status().value_or(SIGKILL);
   if (WIFEXITED(status)) ending.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
-  state.meter->sample_last();  // a cgroup's peak outlives its processes
-  ending.memory = state.meter->peak();
+  state.peak_memory->sample_last();  // a cgroup's peak outlives its processes
+  ending.memory = state.peak_memory->peak();
   ending.oom_killed = state.oom_killed();
   ending.cpu_seconds = state.supervisor->cpu_seconds();
   state.supervisor->dismiss();

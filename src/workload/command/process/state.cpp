@@ -102,7 +102,7 @@ Process::State::State(const Launch& launch)
     memory_limited = cgroup->limit_memory(*launch.memory_limit);
   start(launch);
   tree.emplace(supervisor->pid(), cgroup ? &*cgroup : nullptr, mark);
-  meter.emplace(*tree, cgroup ? &*cgroup : nullptr);
+  peak_memory.emplace(*tree, cgroup ? &*cgroup : nullptr);
 }
 
 void Process::State::start(const Launch& launch) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "workload/command/process/cgroup.h"
-#include "workload/command/process/meter.h"
+#include "workload/command/process/peak_memory.h"
 #include "workload/command/process/process.h"
 #include "workload/command/process/streams.h"
 #include "workload/command/process/supervisor.h"
@@ -49,7 +49,7 @@ struct Process::State {
   bool memory_limited = false;
   std::optional<SupervisorLink> supervisor;
   std::optional<Tree> tree;
-  std::optional<Meter> meter;
+  std::optional<PeakMemory> peak_memory;
   std::vector<Chunk> kept;  // read while ending, for take()
   std::optional<Ending> ending;
 

@@ -10,11 +10,11 @@
 namespace sweetspot::workload::command::process {
 
 // The peak memory of a tree, by its cgroup or by summing its processes.
-class Meter {
+class PeakMemory {
  public:
-  Meter(const Tree& tree, const Cgroup* cgroup);
+  PeakMemory(const Tree& tree, const Cgroup* cgroup);
   // By summing those that `members` lists.
-  explicit Meter(std::function<std::vector<pid_t>()> members);
+  explicit PeakMemory(std::function<std::vector<pid_t>()> members);
   void sample();                    // at any rate: expensive readings are made rarely
   void sample_last();               // whatever it costs
   void forget() { peak_.reset(); }  // for summed processes: a cgroup's peak stays

@@ -1,4 +1,4 @@
-#include "workload/command/process/meter.h"
+#include "workload/command/process/peak_memory.h"
 
 #include <unistd.h>
 
@@ -41,14 +41,14 @@ core::Bytes page_cache(const CgroupPlace& place) {
 
 }  // namespace
 
-Meter::Meter(const Tree& tree, const Cgroup* cgroup)
+PeakMemory::PeakMemory(const Tree& tree, const Cgroup* cgroup)
     : members_([&tree] { return tree.members(); }),
       cgroup_(cgroup && cgroup->accounts_memory() ? cgroup : nullptr) {}
 
-Meter::Meter(std::function<std::vector<pid_t>()> members)
+PeakMemory::PeakMemory(std::function<std::vector<pid_t>()> members)
     : members_(std::move(members)), cgroup_(nullptr) {}
 
-void Meter::sample() {
+void PeakMemory::sample() {
   if (cgroup_) {
     sample_cgroup();
   } else if (!peak_ || now_seconds() >= next_seconds_) {  // a trial has at least one reading
@@ -56,16 +56,16 @@ void Meter::sample() {
   }
 }
 
-void Meter::sample_last() {
+void PeakMemory::sample_last() {
   next_seconds_ = 0;
   sample();
 }
 
-void Meter::note(core::Bytes bytes, const std::string& how) {
+void PeakMemory::note(core::Bytes bytes, const std::string& how) {
   if (!peak_ || bytes >= peak_->peak) peak_ = {bytes, how};
 }
 
-void Meter::sample_cgroup() {
+void PeakMemory::sample_cgroup() {
   const bool v2 = cgroup_->place().version == 2;
   const std::string& folder = cgroup_->place().folder;
   const core::Bytes cache = page_cache(cgroup_->place());
@@ -85,7 +85,7 @@ void Meter::sample_cgroup() {
     note(found, version + "memory.current less page cache, sampled");  // before Linux 5.19
 }
 
-void Meter::sample_processes() {
+void PeakMemory::sample_processes() {
   const double start = now_seconds();
   core::Bytes sum = 0;
   bool all_pss = true;
