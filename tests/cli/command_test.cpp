@@ -139,7 +139,8 @@ TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
 TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
   const Finished finished = sweetspot({"tune", "--max", "4", "--json", "--", "true", "{batch}"});
   EXPECT_EQ(finished.exit_code, 3) << finished.err;
-  for (const Json& trial : json_of(finished)["trials"]) EXPECT_EQ(trial["outcome"], "refused");
+  const Json json = json_of(finished);
+  for (const Json& trial : json["trials"]) EXPECT_EQ(trial["outcome"], "refused");
   EXPECT_WORDS(last_sentence(finished));
 }
 

@@ -39,7 +39,11 @@ class Caller {
       socket_.close();
     });
   }
-  ~Caller() { thread_.join(); }
+  ~Caller() { wait(); }
+  // Until it has ended: what it did may be read then.
+  void wait() {
+    if (thread_.joinable()) thread_.join();
+  }
 
   Options options() const {
     Options options;
@@ -101,6 +105,7 @@ TEST(CallingProgram, IsAskedForBatchAfterBatchAndToldTheEnd) {
     EXPECT_EQ(trial.step_source, "client (test)");
   }
   workload.finish()({});
+  caller.wait();
   EXPECT_THAT(asked, ElementsAre(16, 64, 0));
 }
 

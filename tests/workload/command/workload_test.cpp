@@ -144,6 +144,15 @@ TEST(Command, RunsEachHookAtItsTime) {
                                          "conclude 16", "cleanup"));
 }
 
+TEST(Command, NothingIsSeenOfAProgramThatHasEnded) {
+  CommandWorkload workload(program("bar.py", {"{batch}", "3"}));
+  const auto session = workload.open(at(8));
+  EXPECT_THROW(while (true) session->step(), Ended);
+  EXPECT_EQ(session->seen().loaded_ahead, 0u) << "its cgroup is gone";
+  EXPECT_TRUE(session->seen().gpus.empty());
+  session->close();
+}
+
 TEST(Command, TidiesUpEvenWhenToldToStop) {
   const tests::TemporaryFolder folder;
   const std::string log = folder / "hooks";

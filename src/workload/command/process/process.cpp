@@ -75,6 +75,7 @@ Ending Process::end(core::Seconds grace) {
   ending.oom_killed = state.oom_killed();
   ending.cpu_seconds = state.supervisor->cpu_seconds();
   state.supervisor->dismiss();
+  state.tree->lose_cgroup();
   state.cgroup.reset();
   state.ending = ending;
   return ending;

@@ -17,6 +17,7 @@ class Tree {
       : supervisor_(supervisor), cgroup_(cgroup), mark_(std::move(mark)) {}
 
   void lose_supervisor() { supervisor_lost_ = true; }
+  void lose_cgroup() { cgroup_ = nullptr; }
   std::vector<pid_t> members() const;  // without zombies, which hold nothing
   void signal(int number);             // to each member, and never to a process that reused its id
   bool empty() const;                  // no member is left, nor one that is about to die
