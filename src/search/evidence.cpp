@@ -251,14 +251,12 @@ stats::StepTimes times_of(const Readings& readings) {
   return found;
 }
 
-// Whether batch followed batch in a running program, as in a session.
+// Whether batch followed batch in a running program that started once, as in a session.
 bool began_in_one_process(std::span<const trial::Trial> trials) {
-  std::vector<double> starts;
-  for (const trial::Trial& trial : trials)
-    if (trial.start_up_seconds) starts.push_back(*trial.start_up_seconds);
-  if (starts.size() < 2) return false;
-  const double start = std::ranges::max(starts);
-  return std::ranges::count_if(starts, [&](double s) { return s > noticeable_share * start; }) == 1;
+  const auto starts = std::ranges::count_if(trials, [](const trial::Trial& trial) {
+    return trial.start_up_seconds && !trial.in_same_process;
+  });
+  return starts == 1 && std::ranges::any_of(trials, &trial::Trial::in_same_process);
 }
 
 energy::Powers powers_of(const Readings& readings, const stats::StepTimes& times) {

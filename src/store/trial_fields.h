@@ -100,6 +100,7 @@ void each_field(Some<trial::Trial> auto& trial, auto&& visit) {
   visit("inputs_vary", trial.inputs_vary);
   visit("memory_source", trial.memory_source);
   visit("step_source", trial.step_source.text);
+  visit("in_same_process", trial.in_same_process);
   visit("start_up_seconds", trial.start_up_seconds);
   visit("cpu_seconds", trial.cpu_seconds);
   visit("phase_seconds", trial.phases);

@@ -153,6 +153,7 @@ struct SessionReport {
   std::optional<core::Bytes> memory_margin;
   std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
   StepsFrom step_source;
+  bool in_same_process = false;            // as the trial before it, which went on
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
   std::optional<double> cpu_seconds;       // of the whole trial, all its processes
   std::vector<GpuUse> gpus;                // of a program; empty if it used none

@@ -31,7 +31,7 @@ Trial full_trial() {
                 {"cuda:1", "another", {}, {}, "", {}, {}, {}, {}}};
   trial.losses = {{1, 2.25}, {60, 0.625}};
   trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
-  trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
+  trial.in_same_process = true, trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
   trial.sharpness = 31.5, trial.end_train_loss = 0.0625;
   trial.energy_joules = 42.5, trial.energy_samples = 5700;
@@ -74,6 +74,7 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.last_output, b.last_output);
   EXPECT_EQ(a.memory_source, b.memory_source);
   EXPECT_EQ(a.step_source, b.step_source);
+  EXPECT_EQ(a.in_same_process, b.in_same_process);
   EXPECT_EQ(a.start_up_seconds, b.start_up_seconds);
   EXPECT_EQ(a.cpu_seconds, b.cpu_seconds);
   EXPECT_EQ(a.warm_up_steps, b.warm_up_steps);

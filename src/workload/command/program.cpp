@@ -122,6 +122,7 @@ std::optional<double> Program::start_up_seconds() const {
 
 void Program::tell(trial::SessionReport& report) const {
   steps().tell(report);
+  report.in_same_process = answers_ > 1;
   report.start_up_seconds = start_up_seconds();
   report.losses = reported_.losses().empty() ? printed_.losses() : reported_.losses();
   report.noise_scale = reported_.noise_scale();

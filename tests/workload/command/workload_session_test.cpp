@@ -34,6 +34,7 @@ TEST_F(ClientSession, TrainsBatchAfterBatchAndStartsOnce) {
       ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
       EXPECT_EQ(trial.step_source, "client (python)");
       EXPECT_EQ(trial.samples_seen, size * (trial.steps + trial.warm_up_steps));
+      EXPECT_EQ(trial.in_same_process, !first);
       ASSERT_TRUE(trial.start_up_seconds);
       if (first) {
         EXPECT_GE(*trial.start_up_seconds, 0.3);  // it sleeps for that long
