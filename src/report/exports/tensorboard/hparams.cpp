@@ -49,24 +49,11 @@ enum : int { number = 2, text = 3 };
 
 constexpr const char* plugin = "hparams";
 
-using Hyperparameter = std::variant<double, std::string>;
-
 // One column of the HParams view.
 struct Column {
   std::string name, description;
-  std::function<Hyperparameter(const trial::Trial&)> of;
+  std::function<trial::Value(const trial::Trial&)> of;
 };
-
-Hyperparameter hyperparameter(const trial::Value& value) {
-  return std::visit(
-      []<class T>(const T& it) -> Hyperparameter {
-        if constexpr (std::is_arithmetic_v<T>)
-          return static_cast<double>(it);
-        else
-          return trial::plain(it);
-      },
-      value);
-}
 
 // What a program is told of its setting.
 const std::vector<Column>& columns() {
@@ -74,11 +61,9 @@ const std::vector<Column>& columns() {
     std::vector<Column> made;
     for (const trial::SettingField& field : trial::setting_fields())
       if (field.placeholder)
-        made.push_back({field.key, field.about, [&field](const trial::Trial& t) {
-                          return hyperparameter(field.of(t.setting));
-                        }});
-    made.push_back(
-        {"device", "", [](const trial::Trial& t) -> Hyperparameter { return t.device; }});
+        made.push_back({field.key, field.about,
+                        [&field](const trial::Trial& t) { return field.of(t.setting); }});
+    made.push_back({"device", "", [](const trial::Trial& t) { return t.device; }});
     return made;
   }();
   return all;
@@ -95,26 +80,33 @@ constexpr MetricColumn metrics[] = {{metric::samples_per_second, "samples/s"},
                                     {metric::joules_per_sample, "energy of a sample, J"},
                                     {metric::test_accuracy, "test accuracy"}};
 
-Message as_value(const Hyperparameter& hyperparameter) {
-  if (const auto* number = std::get_if<double>(&hyperparameter))
-    return Message().number(value::number, *number);
-  return Message().text(value::text, core::printable(std::get<std::string>(hyperparameter)));
+std::optional<double> number_of(const trial::Value& value) {
+  return std::visit(
+      []<class T>(const T& it) -> std::optional<double> {
+        if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(it);
+        return std::nullopt;
+      },
+      value);
+}
+
+Message as_value(const trial::Value& of) {
+  if (const auto number = number_of(of)) return Message().number(value::number, *number);
+  return Message().text(value::text, core::printable(trial::plain(of)));
 }
 
 // With its values: without them the view can neither filter nor sort by the column.
 Message column_info(const Column& column, const std::vector<trial::Trial>& trials) {
-  std::set<Hyperparameter> values;
+  std::set<trial::Value> values;
   for (const trial::Trial& trial : trials) values.insert(column.of(trial));
   Message info;
   info.text(hparam_info::name, column.name).text(hparam_info::description, column.description);
-  if (const auto* least = std::get_if<double>(&*values.begin()))
+  const auto least = number_of(*values.begin()), most = number_of(*values.rbegin());
+  if (least && most)
     return info.whole(hparam_info::type, hparam_info::type_float64)
         .message(hparam_info::domain_interval,
-                 Message()
-                     .number(interval::min_value, *least)
-                     .number(interval::max_value, std::get<double>(*values.rbegin())));
+                 Message().number(interval::min_value, *least).number(interval::max_value, *most));
   Message list;
-  for (const Hyperparameter& each : values) list.message(list_value::values, as_value(each));
+  for (const trial::Value& each : values) list.message(list_value::values, as_value(each));
   return info.whole(hparam_info::type, hparam_info::type_string)
       .message(hparam_info::domain_discrete, list);
 }
@@ -124,11 +116,8 @@ Message in_plugin(int field, const Message& data) { return Message().message(fie
 std::string group_of(const trial::Trial& trial) {
   std::string name;
   for (const Column& column : columns())
-    std::visit(
-        [&](const auto& v) {
-          name += fmt::format("{}{}={}", name.empty() ? "" : " ", column.name, v);
-        },
-        column.of(trial));
+    name += fmt::format("{}{}={}", name.empty() ? "" : " ", column.name,
+                        trial::plain(column.of(trial)));
   return core::printable(name);
 }
 
