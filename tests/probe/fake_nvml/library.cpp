@@ -2,6 +2,7 @@
 // not the newer functions, 0 none at all. If FAKE_NVML_FOLDER is set it reports the GPUs of that
 // folder (folder.h), which the programs under test use by writing files.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "probe/fake_nvml/folder.h"
@@ -52,10 +53,10 @@ FakeNvml* fake_nvml_state() { return &state; }
 
 #if FAKE_NVML_AGE >= 1
 Status nvmlInit_v2() {
-  state.starts += state.init == Status::ok;
+  std::atomic_ref(state.starts) += state.init == Status::ok;  // several threads may open it
   return state.init;
 }
-Status nvmlShutdown() { return ++state.stops, Status::ok; }
+Status nvmlShutdown() { return ++std::atomic_ref(state.stops), Status::ok; }
 Status nvmlDeviceGetCount_v2(unsigned* count) {
   if (folder()) return *count = folder_gpus(), Status::ok;
   *count = state.count;

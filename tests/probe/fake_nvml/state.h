@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <vector>
 
 #include "probe/nvml/api.h"
@@ -16,5 +15,5 @@ struct FakeNvml {
   unsigned long long clock_reasons = 0x4, energy_mj = 5'000'250;
   std::vector<sweetspot::probe::nvml::ProcessInfo> computing, drawing;
   std::vector<sweetspot::probe::nvml::ProcessUtilization> used;
-  std::atomic<int> starts = 0, stops = 0;  // from several threads
+  int starts = 0, stops = 0;
 };
