@@ -75,9 +75,9 @@ auto named(std::string_view name, trial::StopReason) { return trial::stop_reason
 
 bool take_real(const Json& json, double& value) {
   if (json.is_number()) return json.get_to(value), true;
-  const std::string_view text = json.is_string() ? json.get_ref<const std::string&>() : "";
-  if (text != "nan" && text != "inf" && text != "-inf") return false;
-  value = text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY;
+  const auto* text = json.get_ptr<const std::string*>();
+  if (!text || (*text != "nan" && *text != "inf" && *text != "-inf")) return false;
+  value = *text == "nan" ? NAN : *text == "inf" ? INFINITY : -INFINITY;
   return true;
 }
 

@@ -25,7 +25,7 @@ Run small_run(std::int64_t batch) { return run_of("small-cnn", "synthetic:600", 
 
 TEST(NoiseMeasurement, IsTakenAtTheStartAndAfterSomeTraining) {
   const trial::GradientNoise noise =
-      measure_noise(small_run(50), {.batch = 50}, 256, core::Seconds(0.4), go_on);
+      measure_noise(small_run(50), {.batch = 50}, 256, core::Seconds(10), go_on);
   EXPECT_TRUE(noise.start || noise.later);
   EXPECT_GT(noise.epochs, 0);
   EXPECT_LE(noise.epochs, 1);
