@@ -73,7 +73,7 @@ workload::fake::Options parse_fake(const std::string& text) {
     const std::size_t equals = part.find('=');
     const auto reader = readers.find(part.substr(0, equals));
     if (equals == std::string::npos || reader == readers.end())
-      throw core::InputError(fmt::format("--workload does not know '{}'; see cli/fake_flags.cpp",
+      throw core::InputError(fmt::format("--workload does not know '{}'; see cli/flags/fake_flags.cpp",
                                          core::printable(part)));
     reader->second(part.substr(equals + 1));
   }
