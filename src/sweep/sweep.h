@@ -11,8 +11,8 @@
 namespace sweetspot::sweep {
 
 struct SweepOptions {
-  std::vector<trial::Setting> points;
-  std::vector<std::uint64_t> seeds;  // each point with each of them; empty: with its own
+  std::vector<trial::Setting> points{};
+  std::vector<std::uint64_t> seeds{};  // each point with each of them; empty: with its own
   int repeat = 1;
   std::uint64_t seed = 1000;
   search::Limits limits;  // only the memory limits count

@@ -35,9 +35,9 @@ struct Study {
   Environment environment;
   End end = End::running;
   double started_at = 0;
-  std::optional<Running> running;
-  std::vector<Trial> trials;  // oldest first, each as far as it was measured
-  std::string answer;         // an advise::Answer as JSON; empty: none
+  std::optional<Running> running{};
+  std::vector<Trial> trials{};  // oldest first, each as far as it was measured
+  std::string answer{};         // an advise::Answer as JSON; empty: none
 };
 
 }  // namespace sweetspot::trial

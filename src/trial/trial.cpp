@@ -11,9 +11,9 @@ constexpr std::array<std::string_view, phase_count> phases{"data_wait", "forward
                                                            "optimizer", "overhead"};
 
 template <class Enum, std::size_t n>
-std::optional<Enum> named(const std::array<std::string_view, n>& names, std::string_view text) {
+std::optional<Enum> named(const std::array<std::string_view, n>& all, std::string_view text) {
   for (std::size_t i = 0; i < n; ++i)
-    if (names[i] == text) return static_cast<Enum>(i);
+    if (all[i] == text) return static_cast<Enum>(i);
   return std::nullopt;
 }
 

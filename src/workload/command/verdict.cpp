@@ -140,9 +140,9 @@ constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
 // The first one is warm-up, and an interval needs two.
 constexpr std::int64_t fewest_steps = 3;
 
-std::string way_out(const ProgramEnd& known) {
-  const std::string gave_up = regex_note(known.findings);
-  return gave_up.empty() ? how_to_show_steps(known.suggestion) : gave_up;
+std::string way_out(const ProgramEnd& at_end) {
+  const std::string gave_up = regex_note(at_end.findings);
+  return gave_up.empty() ? how_to_show_steps(at_end.suggestion) : gave_up;
 }
 
 bool was_killed(const process::Ending& ending) {
@@ -154,53 +154,53 @@ bool was_told_to_stop(const process::Ending& ending) {
   return ending.signal == SIGTERM || ending.signal == SIGINT || ending.signal == SIGHUP;
 }
 
-std::string bad_lines_note(const ProgramEnd& known) {
-  if (known.bad_client_lines == 0) return "";
-  return fmt::format(" ({} lines of its client could not be used)", known.bad_client_lines);
+std::string bad_lines_note(const ProgramEnd& at_end) {
+  if (at_end.bad_client_lines == 0) return "";
+  return fmt::format(" ({} lines of its client could not be used)", at_end.bad_client_lines);
 }
 
 // It ended normally: a lack of information is not a crash.
-Ended without_enough_steps(const ProgramEnd& known) {
+Ended without_enough_steps(const ProgramEnd& at_end) {
   const std::string seen =
-      known.steps == 0
+      at_end.steps == 0
           ? "made no step that could be seen"
           : fmt::format("no more than {} step{} could be seen, of the {} it takes to measure",
-                        known.steps, known.steps == 1 ? "" : "s", fewest_steps);
+                        at_end.steps, at_end.steps == 1 ? "" : "s", fewest_steps);
   return {Outcome::refused, fmt::format("it exited with 0 and {}{}; {}", seen,
-                                        bad_lines_note(known), way_out(known))};
+                                        bad_lines_note(at_end), way_out(at_end))};
 }
 
 // Its output shows it.
-Ended lacked_memory(const ProgramEnd& known) {
-  const std::string figures = known.findings.memory_message.in_short();
-  return {Outcome::out_of_memory, figures.empty() ? *known.findings.memory_evidence : figures};
+Ended lacked_memory(const ProgramEnd& at_end) {
+  const std::string figures = at_end.findings.memory_message.in_short();
+  return {Outcome::out_of_memory, figures.empty() ? *at_end.findings.memory_evidence : figures};
 }
 
-Ended failed_without_a_step(const std::string& what, const ProgramEnd& known) {
-  const std::string line = telling_line(known.last_output);
+Ended failed_without_a_step(const std::string& what, const ProgramEnd& at_end) {
+  const std::string line = telling_line(at_end.last_output);
   return {Outcome::crashed, what + " before a step" + (line.empty() ? "" : ": " + line)};
 }
 
 }  // namespace
 
-Ended verdict(const ProgramEnd& known) {
-  const process::Ending& ending = known.ending;
-  if (known.findings.memory_evidence) return lacked_memory(known);
+Ended verdict(const ProgramEnd& at_end) {
+  const process::Ending& ending = at_end.ending;
+  if (at_end.findings.memory_evidence) return lacked_memory(at_end);
   if (ending.exit_code == 0)
-    return known.steps >= fewest_steps ? Ended(Outcome::ok, "it came to its end")
-                                       : without_enough_steps(known);
-  const std::string reason = failure_reason(ending, known.last_output);
+    return at_end.steps >= fewest_steps ? Ended(Outcome::ok, "it came to its end")
+                                        : without_enough_steps(at_end);
+  const std::string reason = failure_reason(ending, at_end.last_output);
   if (ending.oom_killed)
     return {Outcome::out_of_memory, "the kernel killed it for want of memory: " + reason};
   if (was_killed(ending)) return {Outcome::killed, reason + ", cause unknown"};
   return {was_told_to_stop(ending) ? Outcome::killed : Outcome::crashed, reason};
 }
 
-Ended unrecognised(const ProgramEnd& known, core::Seconds after) {
+Ended unrecognised(const ProgramEnd& at_end, core::Seconds after) {
   return {Outcome::refused,
           fmt::format("no step was recognised in {} lines over {}{}; {}",
-                      core::format_count(static_cast<double>(known.findings.lines)),
-                      core::format_duration(after), bad_lines_note(known), way_out(known))};
+                      core::format_count(static_cast<double>(at_end.findings.lines)),
+                      core::format_duration(after), bad_lines_note(at_end), way_out(at_end))};
 }
 
 // Start-ups print too: a quarter of the timeout, or of the budget, is enough to decide. An unread
@@ -214,8 +214,8 @@ bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
   return static_cast<double>(talking_seconds) >= std::max(patience, least_seconds);
 }
 
-Ended asked_again(const ProgramEnd& known, bool starts_anew) {
-  if (const auto& failed = known.failed) {
+Ended asked_again(const ProgramEnd& at_end, bool starts_anew) {
+  if (const auto& failed = at_end.failed) {
     MemoryMessage message;
     if (failed->outcome == Outcome::out_of_memory) message.read(failed->reason);
     const std::string figures = message.in_short();
@@ -225,32 +225,32 @@ Ended asked_again(const ProgramEnd& known, bool starts_anew) {
                           starts_anew ? ", so the program is started anew" : "");
     return {failed->outcome, note};
   }
-  if (known.steps > 0) return {Outcome::ok, "it went on to the next setting by itself"};
-  if (known.findings.memory_evidence) return lacked_memory(known);
-  return failed_without_a_step("it asked for the next setting", known);
+  if (at_end.steps > 0) return {Outcome::ok, "it went on to the next setting by itself"};
+  if (at_end.findings.memory_evidence) return lacked_memory(at_end);
+  return failed_without_a_step("it asked for the next setting", at_end);
 }
 
-Ended client_went_away(const ProgramEnd& known) {
-  if (known.steps > 0) return {Outcome::ok, "its client went away"};
-  return failed_without_a_step("its client went away", known);
+Ended client_went_away(const ProgramEnd& at_end) {
+  if (at_end.steps > 0) return {Outcome::ok, "its client went away"};
+  return failed_without_a_step("its client went away", at_end);
 }
 
-Ended changed_its_batch(const ProgramEnd& known) {
-  return {Outcome::refused, "it changed its batch by itself: " + *known.findings.changed_batch};
+Ended changed_its_batch(const ProgramEnd& at_end) {
+  return {Outcome::refused, "it changed its batch by itself: " + *at_end.findings.changed_batch};
 }
 
 Ended stopped() { return {Outcome::cancelled, "it was stopped before it was measured"}; }
 
-Ended out_of_time(const ProgramEnd& known) {
+Ended out_of_time(const ProgramEnd& at_end) {
   constexpr std::int64_t fewest = 4;  // one to warm up, and three
   std::string note = "the budget ended before it was measured";
-  if (known.steps == 0 && known.findings.lines == 0)
+  if (at_end.steps == 0 && at_end.findings.lines == 0)
     note = "the budget ended before it had printed anything";
-  else if (known.steps == 0)
-    note =
-        fmt::format("the budget ended before a step was recognised in {} lines; {}",
-                    core::format_count(static_cast<double>(known.findings.lines)), way_out(known));
-  return {known.steps >= fewest ? Outcome::ok : Outcome::cancelled, note,
+  else if (at_end.steps == 0)
+    note = fmt::format("the budget ended before a step was recognised in {} lines; {}",
+                       core::format_count(static_cast<double>(at_end.findings.lines)),
+                       way_out(at_end));
+  return {at_end.steps >= fewest ? Outcome::ok : Outcome::cancelled, note,
           trial::StopReason::time_limit};
 }
 

@@ -126,8 +126,8 @@ TEST_F(ClientSession, TellsMemoryOnlyWhereThePeakGrew) {
   CommandWorkload workload(options_);
   EXPECT_TRUE(measured(workload, at(16)).memory_measured);
   for (int i = 0; i < 3; ++i) measured(workload, at(16));
-  const trial::Trial later = measured(workload, at(16));
-  EXPECT_THAT(later.memory_source, testing::HasSubstr("kept process"));
+  const trial::Trial last = measured(workload, at(16));
+  EXPECT_THAT(last.memory_source, testing::HasSubstr("kept process"));
 }
 
 // Whatever arrives at once: a metric is of the steps that were told before it.
