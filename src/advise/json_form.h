@@ -122,7 +122,7 @@ class JsonReader {
   template <class T, class Fields>
   void object(const char* key, std::optional<T>& value, const Fields& fields) {
     if (const auto* found = at(key))
-      read(*found, [&](JsonReader& inner) { fields(inner, value.emplace()); });
+      read(*found, [&](JsonReader& inner) { fields(inner, value.emplace(T{})); });
   }
   template <class T, class Fields>
   void list(const char* key, std::vector<T>& values, const Fields& fields) {

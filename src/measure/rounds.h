@@ -93,7 +93,6 @@ class Rounds {
   bool one_at_a_time_ = false;  // sessions did not fit side by side
   std::int32_t round_;
   std::vector<std::size_t> last_order_;
-  double next_told_ = 0;
   double renewed_at_ = 0;
 };
 
