@@ -38,4 +38,19 @@ class HookedWorkload : public workload::fake::FakeWorkload {
   std::int64_t steps_ = 0;
 };
 
+// A session of one batch that reports the samples of another, as a program does that does not use
+// what it is given.
+struct ReportsAnotherBatch final : workload::Session {
+  ReportsAnotherBatch(std::unique_ptr<workload::Session> its_inner, std::int64_t its_batch)
+      : inner(std::move(its_inner)), batch(its_batch) {}
+  trial::Step step(const workload::Until& until) override {
+    trial::Step step = inner->step(until);
+    step.samples = batch;
+    return step;
+  }
+  workload::Seen seen() const override { return inner->seen(); }
+  std::unique_ptr<workload::Session> inner;
+  std::int64_t batch;
+};
+
 }  // namespace sweetspot::tests

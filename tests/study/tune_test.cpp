@@ -855,22 +855,10 @@ class Deaf : public FakeWorkload {
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
     trial::Setting really = setting;
     really.batch = used_(setting.batch);
-    return std::make_unique<Heard>(FakeWorkload::open(really), setting.batch);
+    return std::make_unique<tests::ReportsAnotherBatch>(FakeWorkload::open(really), setting.batch);
   }
 
  private:
-  struct Heard final : workload::Session {
-    Heard(std::unique_ptr<workload::Session> its_inner, std::int64_t its_batch)
-        : inner(std::move(its_inner)), batch(its_batch) {}
-    trial::Step step(const workload::Until& until) override {
-      trial::Step step = inner->step(until);
-      step.samples = batch;
-      return step;
-    }
-    workload::Seen seen() const override { return inner->seen(); }
-    std::unique_ptr<workload::Session> inner;
-    std::int64_t batch;
-  };
   Used used_;
 };
 

@@ -2,6 +2,7 @@
 // the one that it names.
 #include <gtest/gtest.h>
 
+#include "study/hooked.h"
 #include "study/memory_store.h"
 #include "tuning/tune.h"
 #include "workload/fake/fake.h"
@@ -33,22 +34,10 @@ class TwoPrecisions final : public workload::Workload {
     if (!fp32_clamp_) return fp32_.open(setting);
     trial::Setting used = setting;
     used.batch = std::min(setting.batch, *fp32_clamp_);
-    return std::make_unique<Clamped>(fp32_.open(used), setting.batch);
+    return std::make_unique<tests::ReportsAnotherBatch>(fp32_.open(used), setting.batch);
   }
 
  private:
-  struct Clamped final : workload::Session {
-    Clamped(std::unique_ptr<workload::Session> its_inner, std::int64_t its_batch)
-        : inner(std::move(its_inner)), batch(its_batch) {}
-    trial::Step step(const workload::Until& until) override {
-      trial::Step step = inner->step(until);
-      step.samples = batch;
-      return step;
-    }
-    workload::Seen seen() const override { return inner->seen(); }
-    std::unique_ptr<workload::Session> inner;
-    std::int64_t batch;
-  };
   static workload::fake::Options halved(workload::fake::Options made) {
     made.fixed_seconds /= 2, made.per_sample_seconds /= 2, made.memory_per_sample /= 2;
     return made;
